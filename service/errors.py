@@ -1,0 +1,170 @@
+"""What can go wrong, as classes: each has a stable code, a status and a hint; every surface reads the same three.
+
+In: what the rooms raise. Out: `Problem`, the one shape of an error that REST, MCP and the command line encode.
+A class's docstring is the meaning of its code (`docs/errors.md` lists them; a test holds the two together).
+"""
+
+from typing import Any, ClassVar
+
+import msgspec
+
+
+class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An error as a caller sees it: `code` is stable, `error` is for people, `hint` says what to do next."""
+
+    code: str
+    status: int
+    error: str
+    hint: str | None = None
+    members: dict[str, Any] = {}
+
+
+class MunimentError(Exception):
+    """Something went wrong."""
+
+    code: ClassVar[str] = "error"
+    status: ClassVar[int] = 500
+    hint: str | None = None
+
+    def __init__(self, message: str | None = None, *, hint: str | None = None, **members: Any) -> None:
+        super().__init__(message or (self.__doc__ or "").strip().splitlines()[0])
+        if hint is not None:
+            self.hint = hint
+        self.members = members
+
+    @property
+    def message(self) -> str:
+        return str(self.args[0])
+
+    def problem(self) -> Problem:
+        """The error as every surface shows it."""
+        return Problem(code=self.code, status=self.status, error=self.message, hint=self.hint, members=self.members)
+
+
+class InvalidRequest(MunimentError):
+    """The request cannot be read: a wrong name, type or value."""
+
+    code = "invalid_request"
+    status = 422
+
+
+class MalformedBody(MunimentError):
+    """The body is not the JSON that was announced."""
+
+    code = "malformed_body"
+    status = 400
+
+
+class BodyTooLarge(MunimentError):
+    """The body is larger than the server takes."""
+
+    code = "body_too_large"
+    status = 413
+
+
+class UnsupportedMediaType(MunimentError):
+    """The body's content type is not one that this address reads."""
+
+    code = "unsupported_media_type"
+    status = 415
+
+
+class Unauthenticated(MunimentError):
+    """No valid key was given."""
+
+    code = "unauthenticated"
+    status = 401
+    hint = "Send the header `Authorization: Bearer mun_…` with a key that is neither revoked nor expired."
+
+
+class Forbidden(MunimentError):
+    """The key may not do this."""
+
+    code = "forbidden"
+    status = 403
+
+
+class OriginRefused(MunimentError):
+    """The request comes from an origin or names a host that this server does not serve."""
+
+    code = "origin_refused"
+    status = 403
+    hint = "Add the host to MUNIMENT_ALLOWED_HOSTS or the origin to MUNIMENT_ALLOWED_ORIGINS."
+
+
+class NotFound(MunimentError):
+    """There is no such thing, or the key cannot read it."""
+
+    code = "not_found"
+    status = 404
+
+
+class ScopeMissing(MunimentError):
+    """No project was named and the key has no default project."""
+
+    code = "scope_missing"
+    status = 422
+
+
+class Conflict(MunimentError):
+    """The change collides with what is stored."""
+
+    code = "conflict"
+    status = 409
+
+
+class VersionConflict(Conflict):
+    """The page was changed in the meantime."""
+
+    code = "version_conflict"
+
+
+class TooLong(InvalidRequest):
+    """A text is longer than its field takes."""
+
+    code = "too_long"
+
+
+class DatabaseUnavailable(MunimentError):
+    """The database does not answer."""
+
+    code = "database_unavailable"
+    status = 503
+    hint = "Try again in a few seconds; /readyz says what is missing."
+
+
+class DatabaseBusy(MunimentError):
+    """Every database connection is in use."""
+
+    code = "database_busy"
+    status = 503
+    hint = "Try again in a moment, or raise MUNIMENT_POOL_MAX."
+
+
+class QueryTooSlow(MunimentError):
+    """The database stopped the statement at its time limit."""
+
+    code = "query_too_slow"
+    status = 503
+    hint = "Ask for less: a smaller limit or a narrower scope."
+
+
+class UnsuitableDatabase(MunimentError):
+    """The database server cannot be used as it is."""
+
+    code = "unsuitable_database"
+    status = 500
+
+
+class InvalidSetting(MunimentError):
+    """A setting has a value that cannot be used."""
+
+    code = "invalid_setting"
+    status = 500
+
+
+class InternalError(MunimentError):
+    """Something unexpected went wrong on the server; its log has the details under the request's id."""
+
+    code = "internal_error"
+    status = 500
