@@ -1,0 +1,51 @@
+-- Who asks. All are SECURITY DEFINER: the API's login may call them and read nothing else.
+
+CREATE OR REPLACE FUNCTION control.find_key(wanted text)
+RETURNS TABLE (
+    hash bytea, workspace_id bigint, workspace text, role text, scopes text[],
+    projects bigint[], default_project bigint, expires_at timestamptz, revoked_at timestamptz
+)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT k.hash, w.id, w.slug, w.role, k.scopes, k.projects, k.default_project, k.expires_at, k.revoked_at
+    FROM control.api_key AS k JOIN control.workspace AS w ON w.id = k.workspace_id
+    WHERE k.id = wanted
+$$;
+
+CREATE OR REPLACE FUNCTION control.touch_key(wanted text)
+RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+    UPDATE control.api_key SET last_used_at = now() WHERE id = wanted
+$$;
+
+CREATE OR REPLACE FUNCTION control.find_projects(in_workspace bigint)
+RETURNS TABLE (id bigint, slug text, name text, created_at timestamptz)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT p.id, p.slug, p.name, p.created_at FROM control.project AS p WHERE p.workspace_id = in_workspace ORDER BY p.id
+$$;
+
+CREATE OR REPLACE FUNCTION control.write_audit(key_id text, workspace_id bigint, project_id bigint, operation text, outcome text)
+RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+    INSERT INTO control.audit (key_id, workspace_id, project_id, operation, outcome)
+    VALUES (key_id, workspace_id, project_id, operation, outcome)
+$$;
+
+-- Callable by workspace roles too: it marks work as due and shows nothing.
+CREATE OR REPLACE FUNCTION control.mark_due(project bigint)
+RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+    INSERT INTO control.due AS d (project_id, saves) VALUES (project, 1)
+    ON CONFLICT (project_id) DO UPDATE SET saves = d.saves + 1
+$$;
+
+CREATE OR REPLACE FUNCTION control.describe_instance()
+RETURNS TABLE (tag text, api_login text, vector_schema text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT i.tag, i.api_login, i.vector_schema FROM control.instance AS i
+$$;

@@ -1,0 +1,80 @@
+-- What the server knows of its workspaces, projects and keys. Applied with search_path on `control`.
+-- The API's login has no right on any table here: it reaches them by the functions in functions/ alone.
+
+CREATE TABLE instance (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    tag text NOT NULL,                           -- names this installation's roles, so that two can share one cluster
+    api_login text NOT NULL,
+    vector_schema text NOT NULL,                 -- where the extension `vector` lives
+    created_at timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE TABLE workspace (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    slug text NOT NULL UNIQUE CHECK (slug ~ '^[a-z0-9][a-z0-9-]{0,62}$'),
+    name text NOT NULL,
+    role text UNIQUE,                            -- null only inside the transaction that makes the workspace
+    created_at timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE TABLE space (
+    id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    provider text NOT NULL,
+    model text NOT NULL,
+    dim integer NOT NULL CHECK (dim BETWEEN 1 AND 16000),
+    UNIQUE (provider, model, dim)
+);
+
+CREATE TABLE project (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    workspace_id bigint NOT NULL REFERENCES workspace,
+    slug text NOT NULL CHECK (slug ~ '^[a-z0-9][a-z0-9-]{0,62}$'),
+    name text NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    UNIQUE (workspace_id, slug)
+);
+
+-- Projects whose rows may lack vectors. Every save writes its row here in its own transaction, so that the worker
+-- finds all due work with one query, however many projects there are.
+CREATE TABLE due (
+    project_id bigint PRIMARY KEY REFERENCES project ON DELETE CASCADE,
+    since timestamptz NOT NULL DEFAULT now(),
+    saves bigint NOT NULL DEFAULT 0              -- written by every save: the worker sees a save that came while it worked
+) WITH (fillfactor = 50);
+
+CREATE TABLE api_key (
+    id text PRIMARY KEY,
+    hash bytea NOT NULL,                         -- HMAC-SHA256 of the secret; the key itself is shown once and kept nowhere
+    workspace_id bigint NOT NULL REFERENCES workspace ON DELETE CASCADE,
+    name text NOT NULL,
+    scopes text[] NOT NULL CHECK (scopes <@ ARRAY['read', 'write', 'admin'] AND cardinality(scopes) > 0),
+    projects bigint[],                           -- null: all of the workspace
+    default_project bigint REFERENCES project ON DELETE SET NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    expires_at timestamptz,
+    revoked_at timestamptz,
+    last_used_at timestamptz
+);
+CREATE INDEX api_key_workspace ON api_key (workspace_id);
+
+CREATE TABLE audit (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at timestamptz NOT NULL DEFAULT now(),
+    key_id text,
+    workspace_id bigint,
+    project_id bigint,
+    operation text NOT NULL,
+    outcome text NOT NULL                        -- ok, or the error's code; never content
+);
+CREATE INDEX audit_workspace ON audit (workspace_id, at);
+
+-- The project's schema as one text, filled by the migration runner; create_project runs it with names put in.
+CREATE TABLE template (
+    name text PRIMARY KEY,
+    sql text NOT NULL
+);
+
+CREATE TABLE migration (
+    name text PRIMARY KEY,
+    applied_at timestamptz NOT NULL DEFAULT now()
+);

@@ -1,0 +1,133 @@
+-- One call stores one batch of events and whatever hangs on them, in the caller's transaction.
+--
+-- batch: {"events":   [{"row", "item", "part", "session", "session_uuid", "kind", "summary", "content", "at", "author", "key",
+--                       "previous", "resolves": [plan ids]}],
+--         "entities": [{"row", "name", "type", "folded"}], "tags": [{"row", "path", "leaf", "folded", "kind"}],
+--         "passages": [{"row", "number", "text", "words", "length"}]}
+-- `row` counts from 1. An item whose content is too long for one event comes as several rows, parts 0, 1, …, which are linked
+-- NEXT chunk_order; what the caller gave for the item hangs on part 0.
+-- Out: a row each: the event's number (of an earlier event when `key` was seen before: `known`), or the problem that kept it out.
+--
+-- The counter's row is taken first by whoever writes or deletes: order numbers are gap-free, and nobody waits in a circle.
+CREATE OR REPLACE FUNCTION save_events(batch jsonb)
+RETURNS TABLE ("row" integer, item integer, part integer, id bigint, known boolean, problem text)
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+#variable_conflict use_column
+DECLARE
+    held counter;
+    given bigint[];                              -- by row: the number of the event that is stored for it
+    earlier bigint[];                            -- by row: the number of the event that stands already
+    problems text[];                             -- by row
+    stored integer;
+    pieces integer;
+BEGIN
+    SELECT * INTO held FROM counter FOR UPDATE;
+
+    -- A statement of its own, so that it sees what those before us in the queue committed.
+    WITH e AS (
+        SELECT * FROM jsonb_to_recordset(batch -> 'events')
+            AS e (row integer, item integer, part integer, key text, previous bigint, resolves bigint[])
+    ), head AS (
+        SELECT e.item, v.id AS known,
+            CASE WHEN e.key IS NULL THEN e.item ELSE first_value(e.item) OVER (PARTITION BY e.key ORDER BY e.row) END AS first,
+            CASE
+                WHEN e.previous IS NOT NULL AND NOT EXISTS (SELECT FROM event AS p WHERE p.id = e.previous) THEN 'previous'
+                WHEN EXISTS (SELECT FROM unnest(e.resolves) AS r (plan)
+                    WHERE NOT EXISTS (SELECT FROM event AS p WHERE p.id = r.plan)) THEN 'resolves'
+            END AS problem
+        FROM e LEFT JOIN event AS v ON v.ingest_key = e.key
+        WHERE e.part = 0
+    ), judged AS (
+        SELECT e.row, e.part, head.known, head.first, head.item, origin.problem,
+            head.known IS NULL AND origin.problem IS NULL AND head.first = head.item AS fresh
+        FROM e JOIN head USING (item) JOIN head AS origin ON origin.item = head.first
+    ), numbered AS (
+        SELECT j.*, CASE WHEN j.fresh THEN held.events + count(*) FILTER (WHERE j.fresh) OVER (ORDER BY j.row) END AS number
+        FROM judged AS j
+    )
+    SELECT array_agg(n.number ORDER BY n.row),
+        array_agg(coalesce(n.known, twin.number) ORDER BY n.row),
+        array_agg(CASE WHEN n.known IS NULL THEN n.problem END ORDER BY n.row),
+        count(n.number)
+    INTO given, earlier, problems, stored
+    FROM numbered AS n LEFT JOIN numbered AS twin ON twin.item = n.first AND twin.part = 0 AND NOT n.fresh;
+
+    IF stored > 0 THEN
+        INSERT INTO session (name, uuid, started_at)
+        SELECT e.session, min(e.session_uuid::text)::uuid, coalesce(min(e.at), now())
+        FROM jsonb_to_recordset(batch -> 'events') AS e (row integer, session text, session_uuid uuid, at timestamptz)
+        WHERE given[e.row] IS NOT NULL AND e.session IS NOT NULL
+        GROUP BY e.session
+        ON CONFLICT DO NOTHING;
+
+        INSERT INTO event (id, session, kind, summary, content, "timestamp", author, ingest_key)
+        SELECT given[e.row], e.session, e.kind, e.summary, e.content, e.at, e.author, e.key
+        FROM jsonb_to_recordset(batch -> 'events')
+            AS e (row integer, session text, kind text, summary text, content text, at timestamptz, author text, key text)
+        WHERE given[e.row] IS NOT NULL;
+
+        PERFORM link_names(batch, given);
+        PERFORM link_events(batch, given);
+
+        INSERT INTO passage (id, event_id, number, text, words, length)
+        SELECT held.passages + row_number() OVER (ORDER BY p.row, p.number), given[p.row], p.number, p.text, p.words::tsvector, p.length
+        FROM jsonb_to_recordset(batch -> 'passages') AS p (row integer, number integer, text text, words text, length integer)
+        WHERE given[p.row] IS NOT NULL;
+        GET DIAGNOSTICS pieces = ROW_COUNT;
+
+        UPDATE counter SET events = held.events + stored, passages = held.passages + pieces;
+        PERFORM control.mark_due(substr(current_schema(), 3)::bigint);
+    END IF;
+
+    RETURN QUERY
+    SELECT e.row, e.item, e.part, coalesce(given[e.row], earlier[e.row]), given[e.row] IS NULL AND earlier[e.row] IS NOT NULL, problems[e.row]
+    FROM jsonb_to_recordset(batch -> 'events') AS e (row integer, item integer, part integer)
+    ORDER BY e.row;
+END
+$$;
+
+-- The entities and tags of the rows that are stored.
+CREATE OR REPLACE FUNCTION link_names(batch jsonb, given bigint[]) RETURNS void
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    PERFORM ensure_entities(
+        (SELECT jsonb_agg(x) FROM jsonb_array_elements(batch -> 'entities') AS x WHERE given[(x ->> 'row')::integer] IS NOT NULL));
+    INSERT INTO participation (event_id, entity_id, "timestamp")
+    SELECT DISTINCT v.id, e.id, v."timestamp"
+    FROM jsonb_to_recordset(batch -> 'entities') AS x (row integer, name text, type text)
+        JOIN entity AS e ON e.name = x.name AND e.type = x.type
+        JOIN event AS v ON v.id = given[x.row];
+
+    PERFORM ensure_tags(
+        (SELECT jsonb_agg(x) FROM jsonb_array_elements(batch -> 'tags') AS x WHERE given[(x ->> 'row')::integer] IS NOT NULL));
+    INSERT INTO membership (event_id, tag_id, kind, "timestamp")
+    SELECT DISTINCT v.id, t.id, x.kind, v."timestamp"
+    FROM jsonb_to_recordset(batch -> 'tags') AS x (row integer, path text, kind text)
+        JOIN tag AS t ON t.path = x.path
+        JOIN event AS v ON v.id = given[x.row];
+END
+$$;
+
+-- What leads from event to event: the thread, the order of an item's parts, the plans that the item realized.
+CREATE OR REPLACE FUNCTION link_events(batch jsonb, given bigint[]) RETURNS void
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    INSERT INTO next_link (from_id, to_id, source)
+    SELECT e.previous, given[e.row], 'thread'
+    FROM jsonb_to_recordset(batch -> 'events') AS e (row integer, part integer, previous bigint)
+    WHERE given[e.row] IS NOT NULL AND e.part = 0 AND e.previous IS NOT NULL
+    UNION ALL
+    SELECT given[e.row - 1], given[e.row], 'chunk_order'
+    FROM jsonb_to_recordset(batch -> 'events') AS e (row integer, part integer)
+    WHERE given[e.row] IS NOT NULL AND e.part > 0;
+
+    INSERT INTO resolution (plan_id, evidence_id, asserted_by)
+    SELECT DISTINCT r.plan, given[e.row], e.author
+    FROM jsonb_to_recordset(batch -> 'events') AS e (row integer, part integer, author text, resolves bigint[])
+        CROSS JOIN unnest(e.resolves) AS r (plan)
+    WHERE given[e.row] IS NOT NULL AND e.part = 0;
+END
+$$;

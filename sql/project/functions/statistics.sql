@@ -1,0 +1,107 @@
+-- Counts that ranking needs, kept exact inside the transaction that changes the rows, whichever way they change.
+-- Every writer and every delete holds the counter's row first, so these updates meet no deadlock.
+
+CREATE OR REPLACE FUNCTION passage_added() RETURNS trigger
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+BEGIN
+    INSERT INTO lexeme AS l (word, df)
+    SELECT w.lexeme, count(*) FROM added AS a, unnest(a.words) AS w GROUP BY w.lexeme ORDER BY w.lexeme
+    ON CONFLICT (word) DO UPDATE SET df = l.df + excluded.df;
+    UPDATE counter SET documents = documents + n, words = counter.words + length
+    FROM (SELECT count(*) AS n, coalesce(sum(a.length), 0) AS length FROM added AS a) AS t WHERE n > 0;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION passage_removed() RETURNS trigger
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+BEGIN
+    UPDATE lexeme AS l SET df = l.df - t.n
+    FROM (SELECT w.lexeme AS word, count(*) AS n FROM removed AS r, unnest(r.words) AS w GROUP BY w.lexeme) AS t
+    WHERE l.word = t.word;
+    DELETE FROM lexeme AS l
+    USING (SELECT DISTINCT w.lexeme AS word FROM removed AS r, unnest(r.words) AS w) AS t
+    WHERE l.word = t.word AND l.df <= 0;
+    UPDATE counter SET documents = documents - n, words = counter.words - length
+    FROM (SELECT count(*) AS n, coalesce(sum(r.length), 0) AS length FROM removed AS r) AS t WHERE n > 0;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION participation_added() RETURNS trigger
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+BEGIN
+    UPDATE entity AS e SET event_count = e.event_count + t.n
+    FROM (SELECT entity_id, count(*) AS n FROM added GROUP BY entity_id) AS t WHERE e.id = t.entity_id;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION participation_removed() RETURNS trigger
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+BEGIN
+    UPDATE entity AS e SET event_count = e.event_count - t.n
+    FROM (SELECT entity_id, count(*) AS n FROM removed GROUP BY entity_id) AS t WHERE e.id = t.entity_id;
+    DELETE FROM entity AS e
+    USING (SELECT DISTINCT entity_id FROM removed) AS t
+    WHERE e.id = t.entity_id AND e.event_count = 0 AND e.page_count = 0;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION page_entity_added() RETURNS trigger
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+BEGIN
+    UPDATE entity AS e SET page_count = e.page_count + t.n
+    FROM (SELECT entity_id, count(*) AS n FROM added GROUP BY entity_id) AS t WHERE e.id = t.entity_id;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION page_entity_removed() RETURNS trigger
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+BEGIN
+    UPDATE entity AS e SET page_count = e.page_count - t.n
+    FROM (SELECT entity_id, count(*) AS n FROM removed GROUP BY entity_id) AS t WHERE e.id = t.entity_id;
+    DELETE FROM entity AS e
+    USING (SELECT DISTINCT entity_id FROM removed) AS t
+    WHERE e.id = t.entity_id AND e.event_count = 0 AND e.page_count = 0;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION tag_left() RETURNS trigger
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+BEGIN
+    DELETE FROM tag AS t
+    USING (SELECT DISTINCT tag_id FROM removed) AS r
+    WHERE t.id = r.tag_id
+        AND NOT EXISTS (SELECT FROM membership AS m WHERE m.tag_id = t.id)
+        AND NOT EXISTS (SELECT FROM page_tag AS p WHERE p.tag_id = t.id);
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER passage_added AFTER INSERT ON passage
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION passage_added();
+CREATE OR REPLACE TRIGGER passage_removed AFTER DELETE ON passage
+    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION passage_removed();
+CREATE OR REPLACE TRIGGER participation_added AFTER INSERT ON participation
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION participation_added();
+CREATE OR REPLACE TRIGGER participation_removed AFTER DELETE ON participation
+    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION participation_removed();
+CREATE OR REPLACE TRIGGER page_entity_added AFTER INSERT ON page_entity
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION page_entity_added();
+CREATE OR REPLACE TRIGGER page_entity_removed AFTER DELETE ON page_entity
+    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION page_entity_removed();
+CREATE OR REPLACE TRIGGER membership_removed AFTER DELETE ON membership
+    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION tag_left();
+CREATE OR REPLACE TRIGGER page_tag_removed AFTER DELETE ON page_tag
+    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION tag_left();

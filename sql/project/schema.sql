@@ -1,0 +1,200 @@
+-- What one project holds. Applied with search_path on the project's own schema, so no name is qualified.
+-- Public ids are the numbers here with a prefix: evt_42, ent_7, tag_3, pg_12.
+-- Text columns keep no statistics: histograms would hold samples of what people wrote.
+
+CREATE TABLE counter (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    events bigint NOT NULL DEFAULT 0,            -- the last event number given; gap-free when given, never used again
+    entities bigint NOT NULL DEFAULT 0,
+    tags bigint NOT NULL DEFAULT 0,
+    pages bigint NOT NULL DEFAULT 0,
+    passages bigint NOT NULL DEFAULT 0,
+    documents bigint NOT NULL DEFAULT 0,         -- passages that stand now, and the sum of their lengths in words:
+    words bigint NOT NULL DEFAULT 0              -- what ranking by rarity needs
+);
+INSERT INTO counter DEFAULT VALUES;
+
+CREATE TABLE session (
+    name text PRIMARY KEY CHECK (char_length(name) BETWEEN 1 AND 200),
+    uuid uuid NOT NULL UNIQUE,
+    agent text,
+    started_at timestamptz NOT NULL DEFAULT now(),
+    ended_at timestamptz
+);
+
+CREATE TABLE event (
+    id bigint PRIMARY KEY,                       -- its order_index too
+    session text REFERENCES session (name),
+    kind text NOT NULL DEFAULT 'note',
+    summary text NOT NULL CHECK (char_length(summary) BETWEEN 1 AND 500),
+    content text CHECK (char_length(content) <= 50000),
+    "timestamp" timestamptz,
+    author text,
+    ingest_key text UNIQUE,
+    created_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX event_newest ON event ("timestamp" DESC NULLS LAST, id DESC);
+CREATE INDEX event_session ON event (session, id) WHERE session IS NOT NULL;
+
+CREATE TABLE entity (
+    id bigint PRIMARY KEY,
+    name text NOT NULL,
+    type text NOT NULL,
+    folded text NOT NULL,                        -- NFKC and casefold of the name: CONTAINS and look-ups read this
+    event_count bigint NOT NULL DEFAULT 0,       -- exact: events it takes part in
+    page_count bigint NOT NULL DEFAULT 0,
+    UNIQUE (name, type)
+);
+CREATE INDEX entity_folded ON entity (folded text_pattern_ops);
+
+CREATE TABLE participation (
+    event_id bigint NOT NULL REFERENCES event ON DELETE CASCADE,
+    entity_id bigint NOT NULL REFERENCES entity ON DELETE CASCADE,
+    "timestamp" timestamptz,                     -- the event's, so that "newest first" is one index scan
+    PRIMARY KEY (event_id, entity_id)
+);
+CREATE INDEX participation_newest ON participation (entity_id, "timestamp" DESC NULLS LAST, event_id DESC);
+
+CREATE TABLE tag (
+    id bigint PRIMARY KEY,
+    path text NOT NULL UNIQUE,
+    leaf text NOT NULL,                          -- last segment of the path
+    folded text NOT NULL
+);
+CREATE INDEX tag_leaf ON tag (leaf);
+
+CREATE TABLE membership (
+    event_id bigint NOT NULL REFERENCES event ON DELETE CASCADE,
+    tag_id bigint NOT NULL REFERENCES tag ON DELETE CASCADE,
+    kind text NOT NULL CHECK (kind IN ('contains', 'refers')),
+    "timestamp" timestamptz,                     -- the event's
+    PRIMARY KEY (event_id, tag_id, kind)
+);
+CREATE INDEX membership_newest ON membership (tag_id, "timestamp" DESC NULLS LAST, event_id DESC);
+
+CREATE TABLE next_link (
+    from_id bigint NOT NULL REFERENCES event ON DELETE CASCADE,
+    to_id bigint NOT NULL REFERENCES event ON DELETE CASCADE,
+    source text NOT NULL CHECK (source IN
+        ('thread', 'chunk_order', 'file_name', 'folder_name', 'topic_segment', 'user_manual', 'version_up')),
+    PRIMARY KEY (from_id, source, to_id),
+    CHECK (from_id <> to_id)
+);
+CREATE INDEX next_link_back ON next_link (to_id, source);
+
+CREATE TABLE resolution (
+    plan_id bigint NOT NULL REFERENCES event ON DELETE CASCADE,
+    evidence_id bigint NOT NULL REFERENCES event ON DELETE CASCADE,
+    relation text NOT NULL DEFAULT 'realization' CHECK (relation IN ('realization')),
+    asserted_at timestamptz NOT NULL DEFAULT now(),
+    asserted_by text,
+    revoked_at timestamptz,
+    PRIMARY KEY (plan_id, evidence_id, relation),
+    CHECK (plan_id <> evidence_id)
+);
+CREATE INDEX resolution_back ON resolution (evidence_id);
+
+CREATE TABLE alias (
+    a_id bigint NOT NULL REFERENCES entity ON DELETE CASCADE,
+    b_id bigint NOT NULL REFERENCES entity ON DELETE CASCADE,
+    confidence real NOT NULL DEFAULT 1 CHECK (confidence BETWEEN 0 AND 1),
+    asserted_by text,
+    asserted_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (a_id, b_id),
+    CHECK (a_id < b_id)                          -- symmetric: stored once
+);
+CREATE INDEX alias_back ON alias (b_id);
+
+CREATE TABLE page (
+    id bigint PRIMARY KEY,
+    path text NOT NULL UNIQUE CHECK (char_length(path) BETWEEN 1 AND 500),
+    leaf text NOT NULL,                          -- last segment without .md: what a bare wiki link names
+    title text NOT NULL,
+    body text NOT NULL,
+    version integer NOT NULL,
+    author text,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX page_leaf ON page (leaf);
+
+CREATE TABLE page_version (
+    page_id bigint NOT NULL REFERENCES page ON DELETE CASCADE,
+    version integer NOT NULL,
+    title text NOT NULL,
+    body text NOT NULL,
+    author text,
+    created_at timestamptz NOT NULL,             -- when this version became current
+    PRIMARY KEY (page_id, version)
+);
+
+CREATE TABLE page_link (
+    from_id bigint NOT NULL REFERENCES page ON DELETE CASCADE,
+    target text NOT NULL,                        -- a page's path, or a bare name; it need not exist yet
+    PRIMARY KEY (from_id, target)
+);
+CREATE INDEX page_link_back ON page_link (target);
+
+CREATE TABLE page_entity (
+    page_id bigint NOT NULL REFERENCES page ON DELETE CASCADE,
+    entity_id bigint NOT NULL REFERENCES entity ON DELETE CASCADE,
+    PRIMARY KEY (page_id, entity_id)
+);
+CREATE INDEX page_entity_back ON page_entity (entity_id);
+
+CREATE TABLE page_tag (
+    page_id bigint NOT NULL REFERENCES page ON DELETE CASCADE,
+    tag_id bigint NOT NULL REFERENCES tag ON DELETE CASCADE,
+    PRIMARY KEY (page_id, tag_id)
+);
+CREATE INDEX page_tag_back ON page_tag (tag_id);
+
+-- The searchable pieces of events and pages: one text index, one set of word statistics. Number 0 is the head.
+CREATE TABLE passage (
+    id bigint PRIMARY KEY,
+    event_id bigint REFERENCES event ON DELETE CASCADE,
+    page_id bigint REFERENCES page ON DELETE CASCADE,
+    number integer NOT NULL,
+    title_path text,                             -- headings above a page's piece
+    text text NOT NULL,
+    text_hash bigint NOT NULL GENERATED ALWAYS AS (hashtextextended(text, 0)) STORED,
+    words tsvector NOT NULL,
+    length integer NOT NULL,                     -- in words
+    CHECK (num_nonnulls(event_id, page_id) = 1)
+);
+CREATE INDEX passage_words ON passage USING gin (words) WITH (fastupdate = off);
+CREATE UNIQUE INDEX passage_event ON passage (event_id, number) WHERE event_id IS NOT NULL;
+CREATE UNIQUE INDEX passage_page ON passage (page_id, number) WHERE page_id IS NOT NULL;
+
+CREATE TABLE lexeme (
+    word text PRIMARY KEY,
+    df bigint NOT NULL                           -- passages that hold it; rows at 0 are deleted
+);
+
+-- The embedding spaces this project has tables for: vector_<id>. One of them is current.
+CREATE TABLE space (
+    id integer PRIMARY KEY,
+    provider text NOT NULL,
+    model text NOT NULL,
+    dim integer NOT NULL CHECK (dim > 0),
+    current boolean NOT NULL DEFAULT false,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    UNIQUE (provider, model, dim)
+);
+CREATE UNIQUE INDEX space_current ON space (current) WHERE current;
+
+-- Passages whose embedding failed: retried after retry_at, given up (retry_at null) after the last attempt.
+CREATE TABLE embed_failure (
+    passage_id bigint NOT NULL REFERENCES passage ON DELETE CASCADE,
+    space_id integer NOT NULL REFERENCES space ON DELETE CASCADE,
+    text_hash bigint NOT NULL,
+    attempts integer NOT NULL,
+    reason text NOT NULL,
+    retry_at timestamptz,
+    PRIMARY KEY (space_id, passage_id)
+);
+
+CREATE TABLE migration (
+    name text PRIMARY KEY,
+    applied_at timestamptz NOT NULL DEFAULT now()
+);
