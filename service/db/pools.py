@@ -1,0 +1,124 @@
+"""The pool of connections under the API's login, and the doors into it.
+
+In: a connection string. Out: `Database`, which opens tenant transactions (`read`, `write`) and calls the functions in `control`.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import asyncpg
+
+from service.db.queries import load
+from service.db.scope import ProjectRef, SpaceRef
+from service.db.transaction import Connection, Mode, Tx, named_errors, open_transaction
+from service.errors import DatabaseBusy, DatabaseUnavailable, UnsuitableDatabase
+
+_SPACE_TTL_S = 2.0
+
+
+class Database:
+    """One pool. Made by `Database.open`, ended by `close`."""
+
+    def __init__(self, pool: asyncpg.Pool[asyncpg.Record], search_path: str, statement_ms: int, acquire_s: float) -> None:
+        self._pool = pool
+        self._search_path = search_path
+        self._statement_ms = statement_ms
+        self._acquire_s = acquire_s
+        self._spaces: dict[int, tuple[float, SpaceRef | None]] = {}
+
+    @classmethod
+    async def open(
+        cls,
+        url: str,
+        *,
+        max_size: int = 10,
+        statement_ms: int = 15_000,
+        acquire_s: float = 5.0,
+        prepared: bool = True,
+        superuser_allowed: bool = False,
+    ) -> "Database":
+        """Connects; raises `DatabaseUnavailable`, or `UnsuitableDatabase` for a login that the database could not hold back.
+
+        `prepared=False` serves poolers that cannot keep prepared statements.
+        """
+        cache = 512 if prepared else 0
+        try:
+            pool = await asyncpg.create_pool(
+                url, min_size=1, max_size=max_size, max_queries=100_000, statement_cache_size=cache, reset=_keep, timeout=10
+            )
+        except (OSError, asyncpg.PostgresError, TimeoutError) as error:
+            raise DatabaseUnavailable("The database does not answer under the API's login.") from error
+        try:
+            row = await pool.fetchrow(load("control", "login")["describe_login"].sql)
+        except asyncpg.PostgresError as error:
+            await pool.close()
+            raise UnsuitableDatabase("The database is not set up for this login.", hint="Run `muniment migrate` first.") from error
+        if row is None or ((row["rolsuper"] or row["rolbypassrls"]) and not superuser_allowed):
+            await pool.close()
+            raise UnsuitableDatabase(
+                "The API's login is a superuser or bypasses row security, so the database could not keep workspaces apart.",
+                hint="Give DATABASE_URL a plain login and MUNIMENT_OWNER_URL the owner's; `muniment migrate` sets both up.",
+            )
+        return cls(pool, f'"{row["vector_schema"]}"', statement_ms, acquire_s)
+
+    async def close(self) -> None:
+        """Waits for what is under way, at most five seconds, then closes every connection."""
+        try:
+            await asyncio.wait_for(self._pool.close(), 5)
+        except TimeoutError:
+            self._pool.terminate()
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[Connection]:
+        async with named_errors():
+            try:
+                connection = await self._pool.acquire(timeout=self._acquire_s)
+            except TimeoutError as error:
+                raise DatabaseBusy from error
+            try:
+                yield connection
+            finally:
+                await self._pool.release(connection)
+
+    @asynccontextmanager
+    async def _open(self, project: ProjectRef, mode: Mode, statement_ms: int | None) -> AsyncIterator[Tx]:
+        limit = statement_ms or self._statement_ms
+        async with (
+            self._connection() as connection,
+            named_errors(project),
+            open_transaction(connection, project, mode, self._search_path, limit),
+        ):
+            tx = Tx(connection, project, None)
+            tx.space = await self._space(tx)
+            yield tx
+
+    def read(self, project: ProjectRef, *, statement_ms: int | None = None):
+        """A read-only transaction that sees one state of the project throughout."""
+        return self._open(project, "read", statement_ms)
+
+    def write(self, project: ProjectRef, *, statement_ms: int | None = None):
+        """A transaction that may write; each of its statements sees what was committed before it."""
+        return self._open(project, "write", statement_ms)
+
+    async def _space(self, tx: Tx) -> SpaceRef | None:
+        known = self._spaces.get(tx.project.project_id)
+        if known and known[0] > time.monotonic():
+            return known[1]
+        row = await tx.fetchrow(load("project", "spaces")["current_space"].sql)
+        space = SpaceRef(**dict(row)) if row else None
+        if len(self._spaces) > 10_000:
+            self._spaces.clear()
+        self._spaces[tx.project.project_id] = (time.monotonic() + _SPACE_TTL_S, space)
+        return space
+
+    async def control(self, name: str, *args: Any) -> list[asyncpg.Record]:
+        """Calls one of the definer functions in `control`, by the name of its query in sql/control/queries/api.sql."""
+        async with self._connection() as connection:
+            return await connection.fetch(load("control", "api")[name].sql, *args)
+
+
+async def _keep(connection: Any) -> None:
+    """Every setting is local to a transaction, so a returned connection needs no reset."""

@@ -1,0 +1,34 @@
+"""Which project's memory a call touches, and which embedding space it searches: values made by access/, never from a user's text."""
+
+import re
+
+import msgspec
+
+_ROLE = re.compile(r"mun_[0-9a-f]{8}_w[0-9]+")
+
+
+class ProjectRef(msgspec.Struct, frozen=True):
+    """One project as the database knows it. `schema` comes from the id, so that no name can collide or need quoting."""
+
+    workspace_id: int
+    workspace: str
+    role: str
+    project_id: int
+    project: str
+
+    def __post_init__(self) -> None:
+        if not _ROLE.fullmatch(self.role):
+            raise ValueError(f"not a workspace's role: {self.role!r}")
+
+    @property
+    def schema(self) -> str:
+        return "m_" + str(int(self.project_id))
+
+
+class SpaceRef(msgspec.Struct, frozen=True):
+    """One embedding space: vectors of two spaces are never compared."""
+
+    id: int
+    provider: str
+    model: str
+    dim: int

@@ -1,0 +1,127 @@
+"""The tenant transaction: the one place where a connection takes on a workspace's role and a project's search path.
+
+In: a pool's connection, a `ProjectRef`. Out: `Tx`, through which the rooms send statements; no room ever holds a connection.
+Role, search path and limits are SET LOCAL by one simple query, so that they end with the transaction, behind a pooler too.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import lru_cache
+from typing import Any, Final, Literal
+
+import asyncpg
+from asyncpg.pool import PoolConnectionProxy
+
+from service.db.budget import Budget
+from service.db.scope import ProjectRef, SpaceRef
+from service.errors import DatabaseUnavailable, NotFound, QueryTooSlow
+
+Connection = asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]
+Mode = Literal["read", "write"]
+
+_BEGIN: Final = {
+    "read": "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    "write": "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+}
+
+
+@lru_cache(maxsize=4096)
+def bind_schema(sql: str, schema: str, space: int | None) -> str:
+    """Puts the project's schema and its current space, both made from ids, where `sql` says `m_0` and `vector_0`."""
+    text = sql.replace("m_0.", schema + ".")
+    if space is not None:
+        return text.replace("vector_0", f"vector_{space:d}")
+    if "vector_0" in text:
+        raise ValueError("the project has no embedding space, but the statement reads one")
+    return text
+
+
+class Tx:
+    """One open transaction in one project."""
+
+    def __init__(self, connection: Connection, project: ProjectRef, space: SpaceRef | None) -> None:
+        self._connection = connection
+        self.project = project
+        self.space = space
+
+    def _bind(self, sql: str) -> str:
+        return bind_schema(sql, self.project.schema, self.space.id if self.space else None)
+
+    async def fetch(self, sql: str, *args: Any, budget: Budget | None = None) -> list[asyncpg.Record]:
+        """All rows of a statement.
+
+        With a budget it runs under a savepoint of its own and raises `Cut` when its time is over; the transaction goes on.
+        """
+        text = self._bind(sql)
+        if budget is None:
+            return await self._connection.fetch(text, *args)
+        allowed = budget.next_statement_ms()
+        await self._connection.execute(f"SAVEPOINT stage; SET LOCAL statement_timeout = {allowed:d}")
+        try:
+            return await self._connection.fetch(text, *args)
+        except asyncpg.QueryCanceledError as error:
+            await self._connection.execute("ROLLBACK TO SAVEPOINT stage")
+            raise budget.cut(allowed) from error
+
+    async def fetchrow(self, sql: str, *args: Any, budget: Budget | None = None) -> asyncpg.Record | None:
+        rows = await self.fetch(sql, *args, budget=budget)
+        return rows[0] if rows else None
+
+    async def fetchval(self, sql: str, *args: Any, budget: Budget | None = None) -> Any:
+        row = await self.fetchrow(sql, *args, budget=budget)
+        return row[0] if row else None
+
+    async def execute(self, sql: str, *args: Any) -> None:
+        await self._connection.execute(self._bind(sql), *args)
+
+    async def set_local(self, **settings: str | int) -> None:
+        """Sets planner or index settings (`hnsw.ef_search` as `hnsw__ef_search`) until the transaction ends."""
+        for name, value in settings.items():
+            await self._connection.execute("SELECT set_config($1, $2, true)", name.replace("__", "."), str(value))
+
+
+@asynccontextmanager
+async def open_transaction(
+    connection: Connection, project: ProjectRef, mode: Mode, search_path: str, statement_ms: int
+) -> AsyncIterator[Connection]:
+    """Begins, hands over the connection, and commits; rolls back on any error and on cancelling."""
+    await connection.execute(
+        f"{_BEGIN[mode]}; SET LOCAL ROLE {project.role}; SET LOCAL search_path = {project.schema}, {search_path}, pg_temp; "
+        f"SET LOCAL statement_timeout = {statement_ms:d}; SET LOCAL jit = off"
+    )
+    try:
+        yield connection
+    except BaseException:
+        await asyncio.shield(_roll_back(connection))
+        raise
+    await connection.execute("COMMIT")
+
+
+async def _roll_back(connection: Connection) -> None:
+    try:
+        await connection.execute("ROLLBACK", timeout=5)
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
+        connection.terminate()
+
+
+@asynccontextmanager
+async def named_errors(project: ProjectRef | None = None) -> AsyncIterator[None]:
+    """Turns what the driver raises into the project's own errors, without the database's text."""
+    try:
+        yield
+    except asyncpg.QueryCanceledError as error:
+        raise QueryTooSlow from error
+    except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError) as error:
+        if project is None:
+            raise
+        raise NotFound(f"There is no project {project.project!r} here, or the key cannot read it.") from error
+    except (
+        asyncpg.PostgresConnectionError,
+        asyncpg.CannotConnectNowError,
+        asyncpg.AdminShutdownError,
+        asyncpg.CrashShutdownError,
+        asyncpg.TooManyConnectionsError,
+        ConnectionError,
+    ) as error:
+        raise DatabaseUnavailable from error
