@@ -22,7 +22,7 @@ _SPACE_TTL_S = 2.0
 class Database:
     """One pool. Made by `Database.open`, ended by `close`."""
 
-    def __init__(self, pool: asyncpg.Pool[asyncpg.Record], search_path: str, statement_ms: int, acquire_s: float) -> None:
+    def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]", search_path: str, statement_ms: int, acquire_s: float) -> None:
         self._pool = pool
         self._search_path = search_path
         self._statement_ms = statement_ms

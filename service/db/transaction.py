@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
@@ -17,7 +17,7 @@ from service.db.budget import Budget
 from service.db.scope import ProjectRef, SpaceRef
 from service.errors import DatabaseUnavailable, NotFound, QueryTooSlow
 
-Connection = asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
 Mode = Literal["read", "write"]
 
 _BEGIN: Final = {

@@ -1,3 +1,4 @@
+-- deploy: before
 -- What the server knows of its workspaces, projects and keys. Applied with search_path on `control`.
 -- The API's login has no right on any table here: it reaches them by the functions in functions/ alone.
 

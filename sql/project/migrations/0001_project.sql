@@ -1,3 +1,4 @@
+-- deploy: before
 -- What one project holds. Applied with search_path on the project's own schema, so no name is qualified.
 -- Public ids are the numbers here with a prefix: evt_42, ent_7, tag_3, pg_12.
 -- Text columns keep no statistics: histograms would hold samples of what people wrote.

@@ -1,0 +1,93 @@
+"""Whether a Postgres server can hold Muniment: version, locale, the extension `vector`, and the rights of the owner's login.
+
+In: a psycopg connection under the owner's login. Out: the schema of the extension; raises `UnsuitableDatabase`, which says what to do.
+"""
+
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import DictRow
+
+from service.db.queries import load
+from service.errors import UnsuitableDatabase
+
+Owner = psycopg.Connection[DictRow]
+
+_OLDEST, _NEWEST = 15, 18
+_VECTOR = (0, 7)
+
+
+def check_server(owner: Owner, *, superuser_allowed: bool) -> str:
+    """Checks the server and makes the extension where it is missing; gives the schema that the extension lives in."""
+    queries = load("control", "migrate")
+    server: dict[str, Any] = owner.execute(queries["describe_server"].sql).fetchone() or {}
+    major = server["version"] // 10_000
+    if not _OLDEST <= major <= _NEWEST:
+        raise UnsuitableDatabase(
+            f"The server is Postgres {server['version_text']}; Muniment runs on {_OLDEST} to {_NEWEST}.",
+            hint=f"Use a server of version {_OLDEST} to {_NEWEST}, or leave DATABASE_URL out to use the embedded one.",
+        )
+    if server["encoding"] != "UTF8":
+        raise UnsuitableDatabase(
+            f"The database's encoding is {server['encoding']}, not UTF8.", hint="Create it with ENCODING 'UTF8' TEMPLATE template0."
+        )
+    if server["provider"] == "c" and server["datctype"] in ("C", "POSIX"):
+        raise UnsuitableDatabase(
+            "The database's LC_CTYPE is C, which breaks upper and lower case outside ASCII.",
+            hint="Create it with LC_CTYPE 'C.UTF-8' (or any UTF-8 locale) TEMPLATE template0.",
+        )
+    _check_owner(owner, superuser_allowed)
+    return _ensure_vector(owner, server)
+
+
+def _check_owner(owner: Owner, superuser_allowed: bool) -> None:
+    login: dict[str, Any] = owner.execute(load("control", "migrate")["describe_owner"].sql).fetchone() or {}
+    if login["rolsuper"] and not superuser_allowed:
+        raise UnsuitableDatabase(
+            f"DATABASE_URL logs in as {login['rolname']}, a superuser; the database could not keep workspaces apart under it.",
+            hint="Make an owner: CREATE ROLE muniment LOGIN CREATEROLE PASSWORD '…'; CREATE DATABASE muniment OWNER muniment; "
+            "and in it, as superuser, CREATE EXTENSION vector. Then use that login in DATABASE_URL.",
+        )
+    if login["rolsuper"]:
+        return
+    if not login["rolcreaterole"]:
+        raise UnsuitableDatabase(
+            f"The login {login['rolname']} cannot create roles, and every workspace has a role of its own.",
+            hint=f"As superuser: ALTER ROLE {login['rolname']} CREATEROLE.",
+        )
+    if not login["can_create"]:
+        raise UnsuitableDatabase(
+            f"The login {login['rolname']} cannot create schemas in this database.",
+            hint=f"As superuser: GRANT CREATE ON DATABASE … TO {login['rolname']}, or make it the database's owner.",
+        )
+
+
+def _ensure_vector(owner: Owner, server: dict[str, Any]) -> str:
+    version = server["installed"] or server["available"]
+    if version is None:
+        raise UnsuitableDatabase(
+            "The server has no extension `vector` (pgvector).",
+            hint="Install pgvector 0.7 or newer on the server (Debian: postgresql-NN-pgvector), then start again.",
+        )
+    if _numbers(version) < _VECTOR:
+        raise UnsuitableDatabase(
+            f"The extension `vector` is {version}; Muniment needs 0.7 or newer.",
+            hint="Install a newer pgvector on the server, then run ALTER EXTENSION vector UPDATE in this database.",
+        )
+    if server["installed"]:
+        return str(server["vector_schema"])
+    try:
+        with owner.transaction():
+            owner.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS ext"))
+            owner.execute(sql.SQL("CREATE EXTENSION vector SCHEMA ext"))
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise UnsuitableDatabase(
+            "The extension `vector` is not in this database, and this login may not create it.",
+            hint="As superuser, in this database: CREATE EXTENSION vector.",
+        ) from error
+    return "ext"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())

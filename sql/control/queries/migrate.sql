@@ -1,0 +1,76 @@
+-- name: describe_server
+-- Version and locale of the server, and what it knows of the extension `vector`. lc_ctype breaks lower() outside ASCII when it is C.
+SELECT current_setting('server_version_num')::integer AS version,
+    current_setting('server_version') AS version_text,
+    d.datcollate, d.datctype, d.datlocprovider::text AS provider, pg_encoding_to_char(d.encoding) AS encoding,
+    (SELECT e.extversion FROM pg_extension AS e WHERE e.extname = 'vector') AS installed,
+    (SELECT n.nspname FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace WHERE e.extname = 'vector') AS vector_schema,
+    (SELECT a.default_version FROM pg_available_extensions AS a WHERE a.name = 'vector') AS available
+FROM pg_database AS d WHERE d.datname = current_database();
+
+-- name: describe_owner
+-- Whether this login can do what a set-up needs.
+SELECT r.rolname, r.rolsuper, r.rolcreaterole, r.rolbypassrls,
+    has_database_privilege(current_database(), 'CREATE') AS can_create,
+    pg_has_role(d.datdba, 'USAGE') AS owns_database
+FROM pg_roles AS r JOIN pg_database AS d ON d.datname = current_database() WHERE r.rolname = session_user;
+
+-- name: lock_migrations
+-- One migration run at a time on a database; held until the session ends.
+SELECT pg_advisory_lock(hashtextextended('muniment migrate', 0));
+
+-- name: lock_schema
+-- One migration at a time on a schema; held until the transaction ends.
+SELECT pg_advisory_xact_lock(hashtextextended($1, 1));
+
+-- name: schema_exists
+-- Whether a schema stands.
+SELECT to_regnamespace($1) IS NOT NULL AS found;
+
+-- name: ledger_exists
+-- Whether the schema on the search path has a ledger.
+SELECT to_regclass('migration') IS NOT NULL AS found;
+
+-- name: ledger
+-- What has been applied to the schema on the search path.
+SELECT name FROM migration;
+
+-- name: note_migration
+-- Writes one migration into the ledger of the schema on the search path.
+INSERT INTO migration (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET applied_at = now();
+
+-- name: forget_functions
+-- Drops the ledger's rows of earlier texts of the functions.
+DELETE FROM migration WHERE name LIKE 'functions:%' AND name <> $1;
+
+-- name: set_search_path
+-- Names in what follows are the schema's own, until the transaction ends.
+SELECT set_config('search_path', $1, true);
+
+-- name: find_instance
+-- This installation.
+SELECT tag, api_login, vector_schema FROM control.instance;
+
+-- name: add_instance
+-- Names this installation, once.
+INSERT INTO control.instance (tag, api_login, vector_schema) VALUES ($1, $2, $3);
+
+-- name: update_instance
+-- Notes the API's login and where the extension is.
+UPDATE control.instance SET api_login = $1, vector_schema = $2;
+
+-- name: save_template
+-- The text that create_project runs.
+INSERT INTO control.template (name, sql) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET sql = excluded.sql;
+
+-- name: find_role
+-- A role by name.
+SELECT r.rolname, r.rolcanlogin, r.rolsuper, r.rolbypassrls, r.rolinherit FROM pg_roles AS r WHERE r.rolname = $1;
+
+-- name: workspace_roles
+-- The roles of all workspaces.
+SELECT role FROM control.workspace WHERE role IS NOT NULL ORDER BY id;
+
+-- name: all_projects
+-- Every project with its workspace's role.
+SELECT p.id, p.slug, w.slug AS workspace, w.role FROM control.project AS p JOIN control.workspace AS w ON w.id = p.workspace_id ORDER BY p.id;
