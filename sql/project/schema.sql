@@ -108,7 +108,7 @@ CREATE INDEX alias_back ON alias (b_id);
 CREATE TABLE page (
     id bigint PRIMARY KEY,
     path text NOT NULL UNIQUE CHECK (char_length(path) BETWEEN 1 AND 500),
-    leaf text NOT NULL,                          -- last segment without .md: what a bare wiki link names
+    names text[] NOT NULL,                       -- what a link to it may say: its path; and folded: its last segment, title, aliases
     title text NOT NULL,
     body text NOT NULL,
     version integer NOT NULL,
@@ -116,7 +116,7 @@ CREATE TABLE page (
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now()
 );
-CREATE INDEX page_leaf ON page (leaf);
+CREATE INDEX page_names ON page USING gin (names);
 
 CREATE TABLE page_version (
     page_id bigint NOT NULL REFERENCES page ON DELETE CASCADE,
@@ -130,7 +130,7 @@ CREATE TABLE page_version (
 
 CREATE TABLE page_link (
     from_id bigint NOT NULL REFERENCES page ON DELETE CASCADE,
-    target text NOT NULL,                        -- a page's path, or a bare name; it need not exist yet
+    target text NOT NULL,                        -- one of the names of a page that need not exist yet
     PRIMARY KEY (from_id, target)
 );
 CREATE INDEX page_link_back ON page_link (target);

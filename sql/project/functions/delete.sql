@@ -19,18 +19,18 @@ BEGIN
 END
 $$;
 
--- Out: the number of the page that is gone, null when there was none; `found` is the version that stands when `expected` differs.
-CREATE OR REPLACE FUNCTION delete_page(wanted text, expected integer, OUT id bigint, OUT found integer)
+-- Out: the number of the page that is gone, null when there was none; `stands` is the version that stands when `expected` differs.
+CREATE OR REPLACE FUNCTION delete_page(wanted text, expected integer, OUT id bigint, OUT stands integer)
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 BEGIN
     PERFORM FROM counter FOR UPDATE;
-    SELECT p.id, p.version INTO id, found FROM page AS p WHERE p.path = wanted;
-    IF id IS NULL OR (expected IS NOT NULL AND expected <> found) THEN
+    SELECT p.id, p.version INTO id, stands FROM page AS p WHERE p.path = wanted;
+    IF id IS NULL OR (expected IS NOT NULL AND expected <> stands) THEN
         id := NULL;
         RETURN;
     END IF;
-    found := NULL;
+    stands := NULL;
     DELETE FROM page AS p WHERE p.id = delete_page.id;
 END
 $$;

@@ -1,6 +1,6 @@
 -- Stores a page: a new one, or the next version of one that stands.
 --
--- input: {"path", "leaf", "title", "body", "author", "expected": version or null, "links": [target],
+-- input: {"path", "names", "title", "body", "author", "expected": version or null, "links": [target],
 --         "entities": [{"name", "type", "folded"}], "tags": [{"path", "leaf", "folded"}],
 --         "passages": [{"number", "title_path", "text", "words", "length"}]}
 -- `expected` 0 means that the page must not stand yet. Out: the page's number and version; `outcome` is created, updated, unchanged
@@ -16,7 +16,7 @@ DECLARE
     wanted record;
 BEGIN
     SELECT * INTO held FROM counter FOR UPDATE;
-    SELECT * INTO wanted FROM jsonb_to_record(input) AS w (path text, leaf text, title text, body text, author text, expected integer);
+    SELECT * INTO wanted FROM jsonb_to_record(input) AS w (path text, names text[], title text, body text, author text, expected integer);
     SELECT * INTO old FROM page AS p WHERE p.path = wanted.path;
 
     IF wanted.expected IS NOT NULL AND wanted.expected <> coalesce(old.version, 0) THEN
@@ -25,8 +25,8 @@ BEGIN
     END IF;
     IF old.id IS NULL THEN
         UPDATE counter SET pages = pages + 1 RETURNING pages INTO old.id;
-        INSERT INTO page (id, path, leaf, title, body, version, author)
-        VALUES (old.id, wanted.path, wanted.leaf, wanted.title, wanted.body, 1, wanted.author);
+        INSERT INTO page (id, path, names, title, body, version, author)
+        VALUES (old.id, wanted.path, wanted.names, wanted.title, wanted.body, 1, wanted.author);
         old.version := 0;
         outcome := 'created';
     ELSIF (old.title, old.body) = (wanted.title, wanted.body) THEN
@@ -39,6 +39,7 @@ BEGIN
         outcome := 'updated';
     END IF;
 
+    UPDATE page AS p SET names = wanted.names WHERE p.id = old.id AND p.names <> wanted.names;
     PERFORM link_page(input, old.id);
     IF outcome <> 'unchanged' THEN
         PERFORM replace_passages(input -> 'passages', old.id);

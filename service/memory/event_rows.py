@@ -1,0 +1,146 @@
+"""Turns events as callers write them into the rows that the database's `save_events` takes. Pure: no I/O.
+
+In: `EventInput`. Out: `EventRows`, JSON-ready lists; raises `InvalidRequest` (422) with the field and the limit.
+"""
+
+import uuid
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from service.errors import InvalidRequest, TooLong
+from service.memory.boundaries import split_content
+from service.memory.ids import require_number
+from service.memory.names import EntityInput, TagInput, fold, read_entities, read_tags
+from service.memory.passages import Piece, split_event
+from service.memory.text import clean_name, clean_text, cut_words
+from service.memory.timestamps import parse_timestamp
+from service.search.words import analyse
+
+LONGEST_SUMMARY: Final = 500
+LONGEST_SESSION: Final = 200
+LONGEST_KEY: Final = 200
+LONGEST_KIND: Final = 50
+_SESSIONS: Final = uuid.UUID("5f3c1c1e-3f3a-4b57-9d0e-6d756e696d65")
+
+
+class EventInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One memory as a caller writes it."""
+
+    summary: str
+    content: str | None = None
+    timestamp: str | int | float | None = None
+    session: str | None = None
+    kind: str | None = None
+    entities: list[EntityInput | str] = []
+    tags: list[TagInput | str] = []
+    ingest_key: str | None = None
+    previous: str | None = None
+    resolves: list[str] | str = []
+
+
+class EventRows(msgspec.Struct):
+    """A batch as `save_events` takes it; `items` counts what the caller gave."""
+
+    events: list[dict[str, Any]] = []
+    entities: list[dict[str, Any]] = []
+    tags: list[dict[str, Any]] = []
+    passages: list[dict[str, Any]] = []
+
+
+def session_uuid(name: str) -> uuid.UUID:
+    """A session's UUID: its name when that is one, else one that follows from the name."""
+    try:
+        return uuid.UUID(name)
+    except ValueError:
+        return uuid.uuid5(_SESSIONS, name)
+
+
+def clean_session(name: str) -> str:
+    """The spelling under which a session is stored; a UUID in any of its spellings is one session."""
+    name = clean_name(name)
+    if not 1 <= len(name) <= LONGEST_SESSION:
+        raise TooLong(f"session: 1 to {LONGEST_SESSION} characters, not {len(name)}.")
+    try:
+        return str(uuid.UUID(name))
+    except ValueError:
+        return name
+
+
+def add_event(rows: EventRows, item: int, event: EventInput, author: str | None) -> None:
+    """Appends one event, as several rows when its content is too long for one; on an error nothing is appended."""
+    head = _head(event, author)
+    parts = _parts(event)
+    text = "\n".join((head["summary"], *(content for _, content in parts if content)))
+    entities = read_entities(event.entities, text)
+    tags = read_tags(event.tags)
+    first = len(rows.events) + 1
+    for part, (summary, content) in enumerate(parts):
+        row = first + part
+        extra = {} if part == 0 else {"key": None, "previous": None, "resolves": []}
+        rows.events.append({**head, **extra, "row": row, "item": item, "part": part, "summary": summary, "content": content})
+        rows.passages += [{"row": row, **passage_row(piece)} for piece in split_event(summary, content)]
+    rows.entities += [{"row": first, "name": e.name, "type": e.type, "folded": fold(e.name)} for e in entities]
+    rows.tags += [{"row": first, "path": t.path, "leaf": t.leaf, "folded": fold(t.path), "kind": t.kind} for t in tags]
+
+
+def passage_row(piece: Piece) -> dict[str, Any]:
+    """A piece of text with its words, as the database stores it."""
+    words = analyse(piece.text, "" if piece.number == 0 else piece.title_path)
+    return {
+        "number": piece.number,
+        "title_path": piece.title_path or None,
+        "text": piece.text,
+        "words": words.tsvector,
+        "length": words.length,
+    }
+
+
+def _head(event: EventInput, author: str | None) -> dict[str, Any]:
+    session = clean_session(event.session) if event.session is not None else None
+    at: datetime | None = parse_timestamp(event.timestamp) if event.timestamp is not None else None
+    resolves = [event.resolves] if isinstance(event.resolves, str) else event.resolves
+    return {
+        "session": session,
+        "session_uuid": str(session_uuid(session)) if session else None,
+        "kind": _short("kind", event.kind, LONGEST_KIND) or "note",
+        "summary": _summary(event.summary),
+        "at": at.isoformat() if at else None,
+        "author": author,
+        "key": _short("ingest_key", event.ingest_key, LONGEST_KEY),
+        "previous": require_number("evt", event.previous, "previous") if event.previous is not None else None,
+        "resolves": [require_number("evt", plan, "resolves") for plan in resolves],
+    }
+
+
+def _summary(text: str) -> str:
+    summary = clean_text(text).strip()
+    if not summary:
+        raise InvalidRequest("summary: empty.", hint="Say in a sentence what happened.")
+    if len(summary) > LONGEST_SUMMARY:
+        raise TooLong(
+            f"summary: at most {LONGEST_SUMMARY} characters, not {len(summary)}.",
+            hint="Put the long text into `content`, which is never cut.",
+        )
+    return summary
+
+
+def _short(field: str, text: str | None, limit: int) -> str | None:
+    if text is None:
+        return None
+    name = clean_name(text)
+    if not 1 <= len(name) <= limit:
+        raise TooLong(f"{field}: 1 to {limit} characters, not {len(name)}.")
+    return name
+
+
+def _parts(event: EventInput) -> list[tuple[str, str | None]]:
+    """Summary and content of each row; a later part is summed up by how it begins."""
+    content = clean_text(event.content) if event.content else None
+    summary = _summary(event.summary)
+    if content is None:
+        return [(summary, None)]
+    parts = split_content(content)
+    shown = cut_words(summary, 400)
+    return [(summary if number == 0 else f"{shown} (part {number + 1} of {len(parts)})", text) for number, text in enumerate(parts)]

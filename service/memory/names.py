@@ -1,0 +1,82 @@
+"""Names of entities and tags: in come what callers and texts give, out come the spellings that are stored and matched.
+
+Names match by NFC spelling, case-sensitive; `folded` is what CONTAINS and look-ups read: NFKC, then casefold, on both sides.
+"""
+
+import unicodedata
+from collections.abc import Iterable
+
+import msgspec
+
+from service.errors import InvalidRequest, TooLong
+from service.memory.extract import EntityName, entities_in
+from service.memory.text import clean_name
+
+LONGEST_NAME = 200
+MOST_NAMES = 200
+
+
+class EntityInput(msgspec.Struct, frozen=True):
+    """An entity as a caller names it."""
+
+    name: str
+    type: str = "name"
+
+
+class TagInput(msgspec.Struct, frozen=True):
+    """A tag as a caller names it: a path such as `area/auth`; an event is contained in it or refers to it."""
+
+    name: str
+    kind: str = "contains"
+
+
+class Tag(msgspec.Struct, frozen=True):
+    """A tag as it is stored."""
+
+    path: str
+    kind: str
+
+    @property
+    def leaf(self) -> str:
+        return self.path.rpartition("/")[2]
+
+
+def fold(name: str) -> str:
+    """The spelling in which case and width do not count. A casefold can undo composition, so NFKC comes after it once more."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def read_entities(given: Iterable[EntityInput | str], text: str) -> list[EntityName]:
+    """The entities that a caller names, then those told from the text whose names the caller has not given."""
+    named: dict[EntityName, None] = {}
+    for item in given:
+        entity = EntityInput(name=item) if isinstance(item, str) else item
+        name, kind = clean_name(entity.name), clean_name(entity.type)
+        if not name or not kind:
+            raise InvalidRequest("An entity has an empty name or type.", hint='Write {"name": "parser", "type": "component"}.')
+        if len(name) > LONGEST_NAME or len(kind) > LONGEST_NAME:
+            raise TooLong(f"An entity's name or type is longer than {LONGEST_NAME} characters.")
+        named[EntityName(name, kind)] = None
+    if len(named) > MOST_NAMES:
+        raise TooLong(f"More than {MOST_NAMES} entities in one memory.")
+    spelled = {entity.name for entity in named}
+    told = [entity for entity in entities_in(text) if entity.name not in spelled]
+    return [*named, *told]
+
+
+def read_tags(given: Iterable[TagInput | str]) -> list[Tag]:
+    """Tags as paths without empty segments; raises `InvalidRequest` for an unknown kind."""
+    tags: dict[Tag, None] = {}
+    for item in given:
+        tag = TagInput(name=item) if isinstance(item, str) else item
+        path = "/".join(filter(None, (segment.strip() for segment in clean_name(tag.name).split("/"))))
+        if not path:
+            raise InvalidRequest("A tag is empty.", hint="Write a path such as area/auth.")
+        if len(path) > LONGEST_NAME:
+            raise TooLong(f"A tag is longer than {LONGEST_NAME} characters.")
+        if tag.kind not in ("contains", "refers"):
+            raise InvalidRequest(f"A tag's kind is {tag.kind!r}.", hint="Use `contains` or `refers`.")
+        tags[Tag(path, tag.kind)] = None
+    if len(tags) > MOST_NAMES:
+        raise TooLong(f"More than {MOST_NAMES} tags on one memory.")
+    return list(tags)

@@ -1,0 +1,193 @@
+"""Writing, reading, listing and deleting pages: Markdown by path, with every earlier version.
+
+In: a project and what callers write. Out: the page's version; a change of something that has changed meanwhile is a `VersionConflict`.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from service.db.pools import Database
+from service.db.queries import load
+from service.db.scope import ProjectRef
+from service.errors import InvalidRequest, NotFound, TooLong, VersionConflict
+from service.memory.event_rows import passage_row
+from service.memory.ids import public_id
+from service.memory.names import EntityInput, TagInput, fold, read_entities, read_tags
+from service.memory.page_links import links_in, resolve_path
+from service.memory.passages import split_page
+from service.memory.text import clean_name, clean_text, cut_words
+
+LONGEST_PATH: Final = 500
+LONGEST_TITLE: Final = 500
+MOST_ALIASES: Final = 50
+_SEGMENT: Final = re.compile(r"[^\x00-\x1f\x7f]+")
+_HEADING: Final = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+
+
+class PageInput(msgspec.Struct, frozen=True):
+    """A page as a caller writes it."""
+
+    path: str
+    body: str
+    title: str | None = None
+    expected_version: int | None = None
+    entities: list[EntityInput | str] = []
+    tags: list[TagInput | str] = []
+    aliases: list[str] = []
+
+
+class SavedPage(msgspec.Struct, frozen=True):
+    """`outcome` is created, updated or unchanged: the same text makes no version."""
+
+    page_id: str
+    path: str
+    version: int
+    outcome: str
+
+
+class Page(msgspec.Struct, frozen=True):
+    """A page in one of its versions. `links` are the pages it names, `backlinks` the paths of those that name it."""
+
+    page_id: str
+    path: str
+    title: str
+    body: str
+    version: int
+    current_version: int
+    author: str | None
+    updated_at: datetime
+    entities: list[dict[str, str]]
+    tags: list[str]
+    links: list[str]
+    backlinks: list[str]
+
+
+class PageEntry(msgspec.Struct, frozen=True):
+    """A page in a list."""
+
+    page_id: str
+    path: str
+    title: str
+    version: int
+    updated_at: datetime
+
+
+def clean_path(path: str) -> str:
+    """The spelling under which a page is stored: NFC, no empty segments, no `.` or `..`; raises `InvalidRequest`."""
+    segments = [segment.strip() for segment in clean_name(path).replace("\\", "/").split("/")]
+    segments = [segment for segment in segments if segment]
+    if not segments or any(segment in (".", "..") or not _SEGMENT.fullmatch(segment) for segment in segments):
+        raise InvalidRequest("path: not a page's path.", hint="Write a path such as decisions/storage.md.")
+    cleaned = "/".join(segments)
+    if len(cleaned) > LONGEST_PATH:
+        raise TooLong(f"path: at most {LONGEST_PATH} characters.")
+    return cleaned
+
+
+def names_of(path: str, title: str, aliases: Sequence[str]) -> list[str]:
+    """What a link to the page may say: its path, or folded its last segment, its title or an alias."""
+    leaf = path.rpartition("/")[2].removesuffix(".md")
+    return list(dict.fromkeys([path, *(fold(clean_name(name)) for name in (leaf, title, *aliases[:MOST_ALIASES]))]))
+
+
+async def write_page(database: Database, project: ProjectRef, page: PageInput, author: str | None) -> SavedPage:
+    """Stores a page; raises `VersionConflict`, with the version that stands, when it is not the expected one (0: none yet)."""
+    row = page_row(page, author)
+    async with database.write(project) as tx:
+        saved = await tx.fetchrow(load("project", "pages")["save_page"].sql, msgspec.json.encode(row).decode())
+    if saved is None:
+        raise AssertionError("save_page gave no row")
+    if saved["outcome"] == "conflict":
+        raise _conflict(row["path"], saved["version"])
+    return SavedPage(public_id("pg", saved["id"]), row["path"], saved["version"], saved["outcome"])
+
+
+def page_row(page: PageInput, author: str | None) -> dict[str, Any]:
+    """The page with its links, names and passages, as the database's `save_page` takes it."""
+    path, body = clean_path(page.path), clean_text(page.body)
+    title = _title(page, path, body)
+    links: dict[str, None] = {}
+    for link in links_in(body):
+        target = resolve_path(path, link)
+        links |= dict.fromkeys(target.paths)
+        if link.kind == "wiki" and target.name:
+            links[fold(target.name)] = None
+    return {
+        "path": path,
+        "names": names_of(path, title, page.aliases),
+        "title": title,
+        "body": body,
+        "author": author,
+        "expected": page.expected_version,
+        "links": list(links),
+        "entities": [{"name": e.name, "type": e.type, "folded": fold(e.name)} for e in read_entities(page.entities, f"{title}\n{body}")],
+        "tags": [{"path": t.path, "leaf": t.leaf, "folded": fold(t.path)} for t in read_tags(page.tags)],
+        "passages": [passage_row(piece) for piece in split_page(title, body)],
+    }
+
+
+async def read_page(database: Database, project: ProjectRef, path: str, version: int | None = None) -> Page:
+    """A page as it is now, or in an earlier version; raises `NotFound`."""
+    cleaned = clean_path(path)
+    async with database.read(project) as tx:
+        row = await tx.fetchrow(load("project", "pages")["read_page"].sql, cleaned, version)
+    if row is None:
+        raise NotFound(f"There is no page {cleaned!r}" + (f" in version {version}." if version else "."))
+    return Page(
+        page_id=public_id("pg", row["id"]),
+        path=row["path"],
+        title=row["title"],
+        body=row["body"],
+        version=row["version"],
+        current_version=row["current_version"],
+        author=row["author"],
+        updated_at=row["updated_at"],
+        entities=[{"name": name, "type": kind} for name, kind in zip(row["entity_names"], row["entity_types"], strict=True)],
+        tags=row["tags"],
+        links=row["links"],
+        backlinks=row["backlinks"],
+    )
+
+
+async def list_pages(database: Database, project: ProjectRef, prefix: str, after: str, limit: int) -> list[PageEntry]:
+    """Pages whose path begins with `prefix`, in the order of their paths, those after `after` first."""
+    async with database.read(project) as tx:
+        rows = await tx.fetch(load("project", "pages")["list_pages"].sql, clean_name(prefix), clean_name(after), limit)
+    return [PageEntry(public_id("pg", r["id"]), r["path"], r["title"], r["version"], r["updated_at"]) for r in rows]
+
+
+async def delete_page(database: Database, project: ProjectRef, path: str, expected_version: int | None) -> str:
+    """Deletes a page with all its versions; gives its id; raises `NotFound` or `VersionConflict`."""
+    cleaned = clean_path(path)
+    async with database.write(project) as tx:
+        row = await tx.fetchrow(load("project", "pages")["delete_page"].sql, cleaned, expected_version)
+    if row is not None and row["stands"] is not None:
+        raise _conflict(cleaned, row["stands"])
+    if row is None or row["id"] is None:
+        raise NotFound(f"There is no page {cleaned!r}.")
+    return public_id("pg", row["id"])
+
+
+def _conflict(path: str, version: int) -> VersionConflict:
+    if version == 0:
+        return VersionConflict(f"There is no page {path!r} yet.", hint="Leave expected_version out, or give 0.", current_version=0)
+    return VersionConflict(
+        f"The page {path!r} is at version {version} now.",
+        hint=f"Read it again, merge, and write with expected_version {version}.",
+        current_version=version,
+    )
+
+
+def _title(page: PageInput, path: str, body: str) -> str:
+    title = clean_name(page.title) if page.title else ""
+    if not title:
+        heading = _HEADING.search(body[:10_000])
+        title = clean_name(heading[1]) if heading else path.rpartition("/")[2].removesuffix(".md")
+        return cut_words(title, LONGEST_TITLE)
+    if len(title) > LONGEST_TITLE:
+        raise TooLong(f"title: at most {LONGEST_TITLE} characters, not {len(title)}.")
+    return title

@@ -1,0 +1,86 @@
+import asyncio
+
+import pytest
+
+from service.db.scope import ProjectRef
+from service.errors import InvalidRequest, NotFound, VersionConflict
+from service.memory.pages import PageInput, delete_page, list_pages, read_page, write_page
+from tests.conftest import Memory
+
+
+async def test_every_change_is_a_version_and_the_same_text_is_none(memory: Memory, project: ProjectRef) -> None:
+    versions = [(await memory.page(project, "a/b.md", "B", body)).version for body in ("one", "two", "two", "three")]
+    assert versions == [1, 2, 2, 3]
+    assert (await read_page(memory.database, project, "a/b.md")).body == "three"
+    assert (await read_page(memory.database, project, "a/b.md", 1)).body == "one"
+    with pytest.raises(NotFound):
+        await read_page(memory.database, project, "a/b.md", 9)
+
+
+async def test_twenty_writers_who_expect_no_page_make_one(memory: Memory, project: ProjectRef) -> None:
+    async def create(n: int) -> str:
+        try:
+            await memory.page(project, "x.md", "X", f"by {n}", expected_version=0)
+        except VersionConflict as conflict:
+            assert conflict.members == {"current_version": 1}
+            return "conflict"
+        return f"by {n}"
+
+    outcomes = await asyncio.gather(*(create(n) for n in range(20)))
+    (winner,) = [each for each in outcomes if each != "conflict"]
+    assert (await read_page(memory.database, project, "x.md")).body == winner
+
+
+async def test_links_find_pages_by_path_name_title_and_alias(memory: Memory, project: ProjectRef) -> None:
+    await memory.page(project, "notes/all.md", "All", "[[save-format]] [one](../arch/one.md) [[The Title]] [[second name]] [[nowhere]]")
+    await memory.page(project, "arch/save-format.md", "Format", "text")
+    await memory.page(project, "arch/one.md", "One", "see [all](../notes/all.md)")
+    await memory.page(project, "t.md", "The title", "text")
+    await memory.page(project, "u.md", "U", "text", aliases=["Second Name"])
+    page = await read_page(memory.database, project, "notes/all.md")
+    assert page.links == ["arch/one.md", "arch/save-format.md", "t.md", "u.md"]
+    assert page.backlinks == ["arch/one.md"]
+
+
+async def test_composed_and_decomposed_paths_are_one_page(memory: Memory, project: ProjectRef) -> None:
+    await memory.page(project, "caf\u00e9.md", "C", "one")
+    saved = await memory.page(project, "cafe\u0301.md", "C", "two")
+    assert saved.version == 2
+    assert [entry.path for entry in await list_pages(memory.database, project, "", "", 10)] == ["caf\u00e9.md"]
+
+
+async def test_an_unchanged_piece_keeps_its_row(memory: Memory, project: ProjectRef) -> None:
+    long = "\n\n".join(f"## Part {n}\n\n" + f"word{n} " * 150 for n in range(6))
+    await memory.page(project, "l.md", "L", long)
+    before = {row["id"]: row["text"] for row in await memory.rows(project, "SELECT id, text FROM m_0.passage")}
+    await memory.page(project, "l.md", "L", long.replace("word5", "changed5"))
+    after = {row["id"]: row["text"] for row in await memory.rows(project, "SELECT id, text FROM m_0.passage")}
+    assert len(set(before) & set(after)) == len(before) - 1
+    assert any("changed5" in text for text in after.values())
+
+
+async def test_a_page_is_deleted_whole(memory: Memory, project: ProjectRef) -> None:
+    await memory.page(project, "gone.md", "G", "one [[x]] `ident`", tags=["t"])
+    await memory.page(project, "gone.md", "G", "two")
+    with pytest.raises(VersionConflict):
+        await delete_page(memory.database, project, "gone.md", 1)
+    await delete_page(memory.database, project, "gone.md", 2)
+    for table in ("page", "page_version", "page_link", "passage", "lexeme", "entity", "tag"):
+        assert await memory.rows(project, f"SELECT 1 FROM m_0.{table}") == []
+    with pytest.raises(NotFound):
+        await delete_page(memory.database, project, "gone.md", None)
+
+
+@pytest.mark.parametrize("path", ["", "/", "../x", "a/../b", "a\x1f/b", "x" * 501])
+async def test_a_path_that_is_none_is_refused(memory: Memory, project: ProjectRef, path: str) -> None:
+    with pytest.raises(InvalidRequest):
+        await write_page(memory.database, project, PageInput(path=path, body="x"), None)
+
+
+async def test_five_megabytes_are_stored_and_found(memory: Memory, project: ProjectRef) -> None:
+    body = "\n\n".join(f"Paragraph {n} about the harbour and its tides, boats and nets." for n in range(80_000)) + "\n\nkumquat at the end"
+    assert len(body) > 5_000_000
+    await memory.page(project, "big.md", "Big", body)
+    assert await memory.rows(project, "SELECT 1 FROM m_0.passage WHERE words @@ 'kumquat'")
+    await memory.page(project, "word.md", "Word", "x" * 2_000_000)
+    assert (await read_page(memory.database, project, "word.md")).body == "x" * 2_000_000
