@@ -8,6 +8,8 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from service.tenants.migrate import migrate
+
 pytestmark = pytest.mark.deploy
 
 Environment = dict[str, str]
@@ -39,14 +41,11 @@ def test_owner_logs_in_with_the_password_of_its_url(prepared: Environment) -> No
 
 def test_owner_finds_the_extension_and_can_do_the_rest(prepared: Environment) -> None:
     with psycopg.connect(make_conninfo(OWNER_URL, host=prepared["PGHOST"])) as connection:
-        extension = connection.execute(
-            "SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = 'vector'"
-        ).fetchone()
+        extension = connection.execute("SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = 'vector'").fetchone()
         connection.execute("CREATE EXTENSION pg_trgm WITH SCHEMA ext")
         connection.execute("REVOKE CREATE, TEMPORARY ON DATABASE muniment FROM PUBLIC")
-        connection.execute("CREATE ROLE muniment_api LOGIN NOINHERIT")
-        connection.execute("CREATE SCHEMA control")
-        public = connection.execute("SELECT has_database_privilege('muniment_api', 'muniment', 'TEMPORARY')").fetchone()
+        connection.execute("CREATE ROLE second_login LOGIN NOINHERIT")
+        public = connection.execute("SELECT has_database_privilege('second_login', 'muniment', 'TEMPORARY')").fetchone()
     assert extension == ("ext",)
     assert public == (False,)
 
@@ -64,10 +63,11 @@ def test_password_is_in_no_output(deploy_folder: Path, prepared: Environment) ->
 
 def test_url_may_stand_in_a_file(deploy_folder: Path, prepared: Environment, tmp_path: Path) -> None:
     file = tmp_path / "owner-url"
-    file.write_text("postgresql://second_owner:secret@postgres:5432/second\n")
+    # A backslash as it stands is one of the password's characters too, and no escape.
+    file.write_text("postgresql://second_owner:se\\ncret@postgres:5432/second\n")
     done = run_script(deploy_folder, {**prepared, "MUNIMENT_OWNER_URL_FILE": str(file)})
     assert done.returncode == 0, done.stderr
-    with psycopg.connect(host=prepared["PGHOST"], user="second_owner", password="secret", dbname="second") as connection:
+    with psycopg.connect(host=prepared["PGHOST"], user="second_owner", password="se\\ncret", dbname="second") as connection:
         assert connection.execute("SELECT current_database()").fetchone() == ("second",)
 
 
@@ -87,3 +87,18 @@ def test_malformed_url_is_refused_and_not_shown(deploy_folder: Path, postgres_en
     assert done.returncode == 1
     assert "MUNIMENT_OWNER_URL is not of the form" in done.stderr
     assert "hidden" not in done.stderr
+
+
+def test_migrations_and_both_logins_work_with_such_passwords(prepared: Environment) -> None:
+    def at_server(user: str) -> str:
+        return f"postgresql://{user}:{quote(PASSWORD, safe='')}@/muniment?host={quote(prepared['PGHOST'], safe='')}"
+
+    report = migrate(at_server("muniment_owner"), at_server("muniment_api"))
+    assert report.failed == {}
+    assert "0001_control" in report.applied["control"]
+    with psycopg.connect(at_server("muniment_api")) as connection:
+        row = connection.execute("SELECT current_user, rolsuper, rolinherit FROM pg_roles WHERE rolname = current_user").fetchone()
+        owned = connection.execute("SELECT count(*) FROM pg_class WHERE relowner = current_user::regrole").fetchone()
+    assert row == ("muniment_api", False, False)
+    assert owned == (0,)
+    assert "s/s:w#rd" not in Path(prepared["SERVER_LOG"]).read_text()
