@@ -1,0 +1,103 @@
+"""SHARES: events with entities in common, how many, how rare, and which."""
+
+from sqlglot import exp
+
+from service.graph.relations.protocol import Decimal, Shape, Step, Whole, column, table
+
+# One more than an answer shows, so that it can say that there are more.
+VIA_READ = 11
+
+
+class Shares(Shape, frozen=True, kw_only=True):
+    """Event–Event, computed live from participation."""
+
+    def walk(self, step: Step) -> exp.Select:
+        """One row a neighbour; with a star one row an event whose shortest distance is in range."""
+        if step.low is None or step.high is None:
+            return _neighbours(step, step.near, step.far, step.wanted)
+        return _levels(step, step.low, step.high)
+
+
+def _neighbours(step: Step, near: exp.Expression, far: exp.Expression | None, wanted: frozenset[str]) -> exp.Select:
+    count = exp.Count(this=exp.Star())
+    found = (
+        exp.select(column("q", "event_id").as_("far"))
+        .from_(table("participation", "p"))
+        .join(table("participation", "q"), on=column("q", "entity_id").eq(column("p", "entity_id")))
+        .where(column("p", "event_id").eq(near.copy()), column("q", "event_id").neq(near.copy()))
+        .group_by(column("q", "event_id"))
+    )
+    if far is not None:
+        found = found.where(column("q", "event_id").eq(far.copy()))
+    least, lightest = step.given("min", "bigint"), step.given("min_w", "float8")
+    if wanted & {"weight", "via"} or lightest is not None:
+        found = found.join(table("entity", "e"), on=column("e", "id").eq(column("p", "entity_id")))
+    values = {"count": count, "weight": _weight(), "via": _via(), "hops": exp.cast(exp.Literal.number(1), "bigint")}
+    for name in sorted(wanted):
+        found = found.select(values[name].as_(name))
+    if least is not None:
+        found = found.having(exp.GTE(this=count.copy(), expression=least))
+    return found if lightest is None else found.having(exp.GTE(this=_weight(), expression=lightest))
+
+
+def _weight() -> exp.Expression:
+    """The sum of 1 / ln(1 + df), added up in a fixed order so that it is the same each time."""
+    df = exp.cast(exp.Add(this=exp.Literal.number(1), expression=column("e", "event_count")), "float8")
+    rarity = exp.Div(this=exp.cast(exp.Literal.number(1), "float8"), expression=exp.Ln(this=df))
+    ordered = exp.Order(this=rarity, expressions=[exp.Ordered(this=column("e", "id"), nulls_first=False)])
+    return exp.Sum(this=ordered)
+
+
+def _via() -> exp.Expression:
+    rarest = [exp.Ordered(this=column("e", name), nulls_first=False) for name in ("event_count", "id")]
+    listed = exp.Paren(this=exp.ArrayAgg(this=exp.Order(this=column("e", "id"), expressions=rarest)))
+    first = exp.Slice(this=exp.Literal.number(1), expression=exp.Literal.number(VIA_READ))
+    # As text: arrays of unlike lengths cannot travel side by side in one array.
+    return exp.cast(exp.Bracket(this=listed, expressions=[first]), "text")
+
+
+def _levels(step: Step, low: int, high: int) -> exp.Select:
+    wanted = (step.wanted - {"hops"}) | {"weight"}
+    properties = sorted(step.wanted - {"hops"})
+    query = exp.Select()
+    parts: list[exp.Select] = []
+    for level in range(1, high + 1):
+        name = f"l{level}"
+        members = _neighbours(step, step.near, None, wanted) if level == 1 else _farther(step, level, wanted)
+        query = query.with_(name, as_=members, materialized=True)
+        if level >= low:
+            hops = exp.cast(exp.Literal.number(level), "bigint").as_("hops")
+            parts.append(exp.select(column(name, "far").as_("far"), hops, *(column(name, p).as_(p) for p in properties)).from_(name))
+    found: exp.Select | exp.Union = parts[0]
+    for part in parts[1:]:
+        found = exp.union(found, part, distinct=False)
+    return query.select("far", *sorted(step.wanted)).from_(found.subquery("u"))
+
+
+def _farther(step: Step, level: int, wanted: frozenset[str]) -> exp.Select:
+    """The events one hop from the last level that are on no earlier one, each by its heaviest last hop."""
+    before = f"l{level - 1}"
+    hop = _neighbours(step, column(before, "far"), None, wanted)
+    lateral = exp.Lateral(this=hop.subquery(), alias=exp.TableAlias(this=exp.to_identifier("s")))
+    found = (
+        exp.select(column("s", "far").as_("far"), *(column("s", name).as_(name) for name in sorted(wanted)))
+        .distinct(column("s", "far"))
+        .from_(before)
+        .join(lateral, join_type="cross")
+        .where(column("s", "far").neq(step.near.copy()))
+        .order_by(column("s", "far"), exp.Ordered(this=column("s", "weight"), desc=True, nulls_first=False), column(before, "far"))
+    )
+    for earlier in range(1, level):
+        seen = exp.select(exp.Literal.number(1)).from_(f"l{earlier} AS b").where(column("b", "far").eq(column("s", "far")))
+        found = found.where(exp.not_(exp.Exists(this=seen)))
+    return found
+
+
+SHARES = Shares(
+    name="SHARES",
+    left="Event",
+    right="Event",
+    parameters={"min": Whole(1), "min_w": Decimal(0.0)},
+    properties={"count": "integer", "weight": "float", "via": "list", "hops": "integer"},
+    starred=True,
+)
