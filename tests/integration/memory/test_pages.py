@@ -71,7 +71,7 @@ async def test_a_page_is_deleted_whole(memory: Memory, project: ProjectRef) -> N
         await delete_page(memory.database, project, "gone.md", None)
 
 
-@pytest.mark.parametrize("path", ["", "/", "../x", "a/../b", "a\x1f/b", "x" * 501])
+@pytest.mark.parametrize("path", ["", "/", "../x", "a/../b", "a\x07/b", "x" * 501])
 async def test_a_path_that_is_none_is_refused(memory: Memory, project: ProjectRef, path: str) -> None:
     with pytest.raises(InvalidRequest):
         await write_page(memory.database, project, PageInput(path=path, body="x"), None)

@@ -1,0 +1,117 @@
+"""API keys: `mun_<id>_<secret>`, shown once, stored as a keyed hash, found by id, compared in constant time.
+
+In: a bearer token. Out: `Caller`, who asks and what they may do; anything else is `Unauthenticated`, the same for all causes.
+"""
+
+import hashlib
+import hmac
+import re
+import secrets
+import time
+from collections import OrderedDict
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+
+import msgspec
+
+from service.db.pools import Database
+from service.errors import Forbidden, Unauthenticated
+
+Scope = Literal["read", "write", "admin"]
+ALL_SCOPES: Final[tuple[Scope, ...]] = ("read", "write", "admin")
+
+_KEY: Final = re.compile(r"mun_([a-z0-9]{12})_([A-Za-z0-9_-]{43})")
+_CACHE_S: Final = 2.0
+_CACHE_MOST: Final = 10_000
+_TOUCH_S: Final = 60.0
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """Who asks: a key, its workspace, its scopes, the projects it is bound to (None: all) and the one it defaults to."""
+
+    key_id: str
+    workspace_id: int
+    workspace: str
+    role: str
+    scopes: frozenset[str]
+    projects: frozenset[int] | None
+    default_project: int | None
+
+    def require(self, scope: Scope) -> None:
+        """Raises `Forbidden` unless the key has the scope."""
+        if scope not in self.scopes:
+            raise Forbidden(f"This key does not have the scope `{scope}`.", hint="Use a key that has it; `muniment key create` makes one.")
+
+
+class NewKey(msgspec.Struct, frozen=True):
+    """A key as it is made: `text` is for its owner alone, `hash` for the database."""
+
+    id: str
+    text: str
+    hash: bytes
+
+
+def make_key(pepper: str) -> NewKey:
+    """A fresh key with 256 random bits."""
+    key_id = "".join(secrets.choice("abcdefghijklmnopqrstuvwxyz0123456789") for _ in range(12))
+    secret = secrets.token_urlsafe(32)
+    return NewKey(key_id, f"mun_{key_id}_{secret}", hash_secret(secret, pepper))
+
+
+def hash_secret(secret: str, pepper: str) -> bytes:
+    return hmac.new(pepper.encode(), secret.encode(), hashlib.sha256).digest()
+
+
+class KeyRing:
+    """Checks keys; remembers those it found for two seconds, so that a revoked one ends within that time on every replica."""
+
+    def __init__(self, database: Database, pepper: str) -> None:
+        self._database = database
+        self._pepper = pepper
+        self._found: OrderedDict[str, tuple[float, Any]] = OrderedDict()
+        self._touched: OrderedDict[str, float] = OrderedDict()
+
+    async def identify(self, token: str) -> Caller:
+        """Who holds this token; raises `Unauthenticated`."""
+        match = _KEY.fullmatch(token)
+        if match is None:
+            raise Unauthenticated
+        row = await self._find(match[1])
+        given = hash_secret(match[2], self._pepper)
+        known = hmac.compare_digest(given, row["hash"] if row else bytes(32))
+        now = datetime.now(UTC)
+        if row is None or not known or row["revoked_at"] is not None or (row["expires_at"] is not None and row["expires_at"] <= now):
+            raise Unauthenticated
+        await self._touch(match[1])
+        return Caller(
+            key_id=match[1],
+            workspace_id=row["workspace_id"],
+            workspace=row["workspace"],
+            role=row["role"],
+            scopes=frozenset(row["scopes"]),
+            projects=None if row["projects"] is None else frozenset(row["projects"]),
+            default_project=row["default_project"],
+        )
+
+    async def _find(self, key_id: str) -> Any:
+        now = time.monotonic()
+        known = self._found.get(key_id)
+        if known and known[0] > now:
+            return known[1]
+        rows = await self._database.control("find_key", key_id)
+        row = rows[0] if rows else None
+        if row is not None:  # unknown ids are not kept: random keys must not push out real ones
+            self._found[key_id] = (now + _CACHE_S, row)
+            self._found.move_to_end(key_id)
+            if len(self._found) > _CACHE_MOST:
+                self._found.popitem(last=False)
+        return row
+
+    async def _touch(self, key_id: str) -> None:
+        now = time.monotonic()
+        if self._touched.get(key_id, 0.0) > now - _TOUCH_S:
+            return
+        self._touched[key_id] = now
+        if len(self._touched) > _CACHE_MOST:
+            self._touched.popitem(last=False)
+        await self._database.control("touch_key", key_id)

@@ -1,0 +1,11 @@
+"""The catalogue: each operation once, with its scope, its types, its function and how it shows on each surface.
+
+A surface walks `CATALOGUE` and knows no operation by name, so that a new one is on all of them at once, under the same rules.
+"""
+
+from typing import Final
+
+from service.operations import projects, reading, searching, writing
+from service.operations.operation import Operation
+
+CATALOGUE: Final[tuple[Operation, ...]] = (*searching.OPERATIONS, *reading.OPERATIONS, *writing.OPERATIONS, *projects.OPERATIONS)

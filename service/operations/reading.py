@@ -1,0 +1,221 @@
+"""Operations that read: events and pages whole, names, what a project holds, what the key can read."""
+
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from service.access.keys import Caller
+from service.errors import InvalidRequest
+from service.memory import events, lookup, pages
+from service.operations.operation import Operation, Route, Services, Tool
+from service.operations.writing import Project, Workspace
+
+Limit = Annotated[int, Meta(ge=1, description="How many at most.")]
+
+
+class GetMemoryContent(msgspec.Struct, frozen=True, kw_only=True):
+    """Events to read whole."""
+
+    ids: Annotated[list[str], Meta(description="Ids such as evt_42, at most 100.")]
+    workspace: Workspace = None
+    project: Project = None
+
+
+class MemoryContent(msgspec.Struct, frozen=True):
+    """The events in the order asked for; `missing` are the ids under which there is none."""
+
+    events: list[events.EventContent]
+    missing: list[str]
+    project: str
+
+
+class ReadPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page to read."""
+
+    path: Annotated[str, Meta(description="The page's path.")]
+    version: Annotated[int | None, Meta(description="An earlier version; the current one when left out.")] = None
+    workspace: Workspace = None
+    project: Project = None
+
+
+class ListPages(msgspec.Struct, frozen=True, kw_only=True):
+    """Which pages to list."""
+
+    prefix: Annotated[str, Meta(description="Only paths that begin with this.")] = ""
+    cursor: Annotated[str, Meta(description="`next_cursor` of the answer before, to go on.")] = ""
+    limit: Limit = 50
+    workspace: Workspace = None
+    project: Project = None
+
+
+class PageList(msgspec.Struct, frozen=True):
+    """Pages by path; `next_cursor` is null on the last answer."""
+
+    pages: list[pages.PageEntry]
+    next_cursor: str | None
+    project: str
+
+
+class FindMemoriesByEntity(msgspec.Struct, frozen=True, kw_only=True):
+    """A piece of a name."""
+
+    name: Annotated[str, Meta(description="A piece of the name; case and width do not matter.")]
+    limit: Annotated[int, Meta(ge=1, description="How many names at most, 1 to 50.")] = 10
+    events_per_entity: Annotated[int, Meta(ge=0, description="How many of each name's newest events, 0 to 50.")] = 5
+    workspace: Workspace = None
+    project: Project = None
+
+
+class MemoryStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """Which project's state to tell."""
+
+    workspace: Workspace = None
+    project: Project = None
+
+
+class ListProjects(msgspec.Struct, frozen=True, kw_only=True):
+    """Which workspace's projects to list."""
+
+    workspace: Workspace = None
+
+
+class ProjectEntry(msgspec.Struct, frozen=True):
+    """A project that the key can read."""
+
+    workspace: str
+    project: str
+    default: bool
+
+
+class ProjectList(msgspec.Struct, frozen=True):
+    """What the key can read."""
+
+    projects: list[ProjectEntry]
+
+
+class Status(msgspec.Struct, frozen=True):
+    """What a project holds, and how far its vectors are; `embedding` counts events and passages."""
+
+    workspace: str
+    project: str
+    resolved_by: str
+    counts: dict[str, int]
+    embedding: lookup.Embedding
+    newest_event: datetime | None
+    scopes: list[str]
+
+
+async def get_memory_content(services: Services, caller: Caller, request: GetMemoryContent) -> MemoryContent:
+    project = await services.scopes.one(caller, request.workspace, request.project)
+    if len(request.ids) > events.MOST_IDS:
+        raise InvalidRequest(f"ids: at most {events.MOST_IDS}, not {len(request.ids)}.")
+    found, missing = await events.read_events(services.database, project, request.ids)
+    return MemoryContent(found, missing, project.project)
+
+
+async def read_page(services: Services, caller: Caller, request: ReadPage) -> pages.Page:
+    project = await services.scopes.one(caller, request.workspace, request.project)
+    return await pages.read_page(services.database, project, request.path, request.version)
+
+
+async def list_pages(services: Services, caller: Caller, request: ListPages) -> PageList:
+    project = await services.scopes.one(caller, request.workspace, request.project)
+    limit = min(request.limit, 200)
+    found = await pages.list_pages(services.database, project, request.prefix, request.cursor, limit + 1)
+    return PageList(found[:limit], found[limit - 1].path if len(found) > limit else None, project.project)
+
+
+async def find_memories_by_entity(services: Services, caller: Caller, request: FindMemoriesByEntity) -> lookup.EntityMatches:
+    project = await services.scopes.one(caller, request.workspace, request.project)
+    return await lookup.find_entities(services.database, project, request.name, min(request.limit, 50), min(request.events_per_entity, 50))
+
+
+async def memory_status(services: Services, caller: Caller, request: MemoryStatus) -> Status:
+    project = await services.scopes.one(caller, request.workspace, request.project)
+    found = await lookup.read_status(services.database, project)
+    return Status(
+        workspace=project.workspace,
+        project=project.project,
+        resolved_by="named" if request.project else "key_default",
+        counts=found.counts,
+        embedding=found.embedding,
+        newest_event=found.newest_event,
+        scopes=sorted(caller.scopes),
+    )
+
+
+async def list_projects(services: Services, caller: Caller, request: ListProjects) -> ProjectList:
+    found = await services.scopes.readable(caller, request.workspace)
+    return ProjectList([ProjectEntry(ref.workspace, ref.project, ref.project_id == caller.default_project) for ref in found])
+
+
+OPERATIONS = (
+    Operation(
+        name="get_memory_content",
+        scope="read",
+        summary="Read events whole",
+        request=GetMemoryContent,
+        answer=MemoryContent,
+        run=get_memory_content,
+        routes=(Route("GET", "/workspaces/{workspace}/projects/{project}/events"),),
+        tool=Tool(title="Read memories", description="The full content of events by id, with their entities, tags and threads."),
+    ),
+    Operation(
+        name="read_page",
+        scope="read",
+        summary="Read a page",
+        request=ReadPage,
+        answer=pages.Page,
+        run=read_page,
+        routes=(Route("GET", "/workspaces/{workspace}/projects/{project}/pages/{path*}"),),
+        tool=Tool(title="Read a page", description="A page by its path, with its version, its links and the pages that link to it."),
+    ),
+    Operation(
+        name="list_pages",
+        scope="read",
+        summary="List pages",
+        request=ListPages,
+        answer=PageList,
+        run=list_pages,
+        routes=(Route("GET", "/workspaces/{workspace}/projects/{project}/pages"),),
+        tool=Tool(title="List pages", description="Paths and titles of pages, by the beginning of the path."),
+    ),
+    Operation(
+        name="find_memories_by_entity",
+        scope="read",
+        summary="Find names and their events",
+        request=FindMemoriesByEntity,
+        answer=lookup.EntityMatches,
+        run=find_memories_by_entity,
+        routes=(Route("GET", "/workspaces/{workspace}/projects/{project}/entities"),),
+        tool=Tool(
+            title="Find memories by name",
+            description=(
+                "Stored spellings of names that contain a piece of text (case and width do not matter), with the exact number of events of "
+                "each and the newest of them. Use it before a graph query, whose names match exactly."
+            ),
+        ),
+    ),
+    Operation(
+        name="memory_status",
+        scope="read",
+        summary="What a project holds",
+        request=MemoryStatus,
+        answer=Status,
+        run=memory_status,
+        routes=(Route("GET", "/workspaces/{workspace}/projects/{project}/status"),),
+        tool=Tool(title="Memory status", description="Counts, how far the vectors are, and which project a call without one would touch."),
+    ),
+    Operation(
+        name="list_projects",
+        scope="read",
+        summary="List projects",
+        request=ListProjects,
+        answer=ProjectList,
+        run=list_projects,
+        routes=(Route("GET", "/workspaces/{workspace}/projects"),),
+        tool=Tool(title="List projects", description="The projects that this key can read."),
+    ),
+)

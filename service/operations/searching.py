@@ -1,0 +1,105 @@
+"""Operations that search: hybrid search, and the graph query."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from service.access.keys import Caller
+from service.access.scope import ScopeNames
+from service.errors import NotFound
+from service.graph.answer import GraphAnswer
+from service.graph.describe import DESCRIPTION as GRAPH_DESCRIPTION
+from service.graph.run import GraphLimits, run_query
+from service.operations.operation import Operation, Route, Services, Tool
+from service.operations.writing import Project, Workspace
+from service.search.answer import SearchAnswer
+from service.search.parse import SearchRequest
+from service.search.run import SearchSettings
+from service.search.run import memory_query as search
+
+
+class MemoryQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """What to search for, and where."""
+
+    query: Annotated[str, Meta(description='Words, names or a question. "Quoted phrases" must match, -word excludes.')]
+    limit: Annotated[int, Meta(description="How many pages and how many events at most, 1 to 100.")] = 10
+    explain: Annotated[bool, Meta(description="Say for each hit how each stream ranked it.")] = False
+    rerank: Annotated[bool | None, Meta(description="Let the configured reranker judge the first hits.")] = None
+    kinds: Annotated[list[str], Meta(description="Only events of these kinds.")] = []
+    tags: Annotated[list[str], Meta(description="Only what carries one of these tags.")] = []
+    since: Annotated[str | None, Meta(description="Only from this point in time on (ISO-8601).")] = None
+    until: Annotated[str | None, Meta(description="Only up to this point in time (ISO-8601).")] = None
+    as_of: Annotated[str | None, Meta(description="Only what was stored by then, pages in the version then current.")] = None
+    scopes: Annotated[list[ScopeNames], Meta(description="Several projects, at most 25, instead of workspace and project.")] = []
+    everywhere: Annotated[bool, Meta(description="Search every project that the key can read.")] = msgspec.field(default=False, name="global")
+    workspace: Workspace = None
+    project: Project = None
+
+
+class QueryMemoryGraph(msgspec.Struct, frozen=True, kw_only=True):
+    """A query of the graph language, with its parameters."""
+
+    query: Annotated[str, Meta(description="START a = events(...) [MATCH ... [WHERE ...]] RETURN ... [ORDER BY ...] [LIMIT n]")]
+    params: Annotated[dict[str, Any], Meta(description="Values of the query's $parameters: text, numbers, booleans, flat lists of them.")] = {}
+    workspace: Workspace = None
+    project: Project = None
+
+
+async def memory_query(services: Services, caller: Caller, request: MemoryQuery) -> SearchAnswer:
+    scope = await services.scopes.many(caller, request.workspace, request.project, request.scopes, request.everywhere)
+    fields = {name: getattr(request, name) for name in SearchRequest.__struct_fields__ if hasattr(request, name)}
+    settings = SearchSettings(
+        deadline_ms=services.settings.search_deadline_ms,
+        statement_ms=services.settings.search_statement_ms,
+        exact_candidates=services.settings.exact_candidates,
+    )
+    answer = await search(services.database, scope.projects, SearchRequest(**fields), embed=services.embedder, settings=settings)
+    shown = {"workspace": scope.workspace, "projects": [ref.project for ref in scope.projects], "resolved_by": scope.resolved_by}
+    return msgspec.structs.replace(answer, scope=shown)
+
+
+async def query_memory_graph(services: Services, caller: Caller, request: QueryMemoryGraph) -> GraphAnswer:
+    settings = services.settings
+    if not settings.graph:
+        raise NotFound("Graph queries are off on this server.")
+    project = await services.scopes.one(caller, request.workspace, request.project)
+    limits = GraphLimits(
+        deadline_ms=settings.graph_deadline_ms,
+        statement_ms=settings.graph_statement_ms,
+        row_budget=settings.graph_row_budget,
+        exact_candidates=settings.exact_candidates,
+        scoped_match=settings.scoped_match,
+    )
+    return await run_query(services.database, project, request.query, request.params, embed=services.embedder, limits=limits)
+
+
+OPERATIONS = (
+    Operation(
+        name="memory_query",
+        scope="read",
+        summary="Search pages and events",
+        request=MemoryQuery,
+        answer=SearchAnswer,
+        run=memory_query,
+        routes=(Route("POST", "/search"), Route("GET", "/search")),
+        aliases={"q": "query", "search": "query", "n": "limit", "top_k": "limit"},
+        tool=Tool(
+            title="Search memory",
+            description=(
+                "Hybrid search over the memory: full text, names, links and meaning in one ranking. `hits` are pages (curated), `raw_hits` "
+                "are events (what happened). Ask in words or in a whole question; open a hit with read_page or get_memory_content."
+            ),
+        ),
+    ),
+    Operation(
+        name="query_memory_graph",
+        scope="read",
+        summary="Query the graph of events, entities and tags",
+        request=QueryMemoryGraph,
+        answer=GraphAnswer,
+        run=query_memory_graph,
+        routes=(Route("POST", "/graph"),),
+        tool=Tool(title="Query the memory graph", description=GRAPH_DESCRIPTION),
+    ),
+)

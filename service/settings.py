@@ -1,0 +1,96 @@
+"""What an operator can set: environment variables, or the same names in a TOML file (`MUNIMENT_CONFIG`); the environment wins.
+
+In: a mapping of variables. Out: `Settings`; a value that cannot be used is an `InvalidSetting` that names the variable.
+docs/settings.md describes each of them; a test holds the two together.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from service.errors import InvalidSetting
+
+Positive = Annotated[int, Meta(ge=1)]
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """One server's settings. Times are in milliseconds where the name says `_ms`, in seconds where it says `_s`."""
+
+    database_url: str | None = None
+    owner_url: str | None = None
+    database_prepared: bool = True
+    pool_max: Positive = 10
+    redis_url: str | None = None
+    key_pepper: str = ""
+    allowed_hosts: list[str] = []
+    allowed_origins: list[str] = []
+    body_max_bytes: Positive = 10 * 1024 * 1024
+    answer_max_bytes: Positive = 1024 * 1024
+    embedding_provider: Literal["local", "none"] = "local"
+    embedding_model: str | None = None
+    embedding_timeout_ms: Positive = 2_000
+    search_deadline_ms: Positive = 5_000
+    search_statement_ms: Positive = 2_000
+    graph: bool = True
+    scoped_match: bool = True
+    graph_deadline_ms: Positive = 10_000
+    graph_statement_ms: Positive = 5_000
+    graph_row_budget: Positive = 200_000
+    exact_candidates: Positive = 20_000
+    worker_poll_ms: Positive = 500
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["text", "json"] = "text"
+
+
+_UNPREFIXED = {"database_url": "DATABASE_URL"}
+
+
+def variable_of(field: str) -> str:
+    """The environment variable of a setting."""
+    return _UNPREFIXED.get(field, f"MUNIMENT_{field.upper()}")
+
+
+def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
+    """Reads the environment and the file that MUNIMENT_CONFIG names; raises `InvalidSetting`."""
+    environment = os.environ if environment is None else environment
+    values: dict[str, Any] = _from_file(environment.get("MUNIMENT_CONFIG"))
+    for field in msgspec.structs.fields(Settings):
+        text = environment.get(variable_of(field.name))
+        if text:
+            values[field.name] = [part.strip() for part in text.split(",") if part.strip()] if _is_list(field.type) else text
+    for name, value in values.items():
+        _convert(name, value)
+    return msgspec.convert(values, Settings, strict=False)
+
+
+def _from_file(path: str | None) -> dict[str, Any]:
+    if not path:
+        return {}
+    try:
+        values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise InvalidSetting(f"MUNIMENT_CONFIG: {path} cannot be read: {error}") from error
+    known = {field.name for field in msgspec.structs.fields(Settings)}
+    for name in values:
+        if name not in known:
+            raise InvalidSetting(f"{path}: there is no setting {name!r}.", hint="docs/settings.md lists them.")
+    return values
+
+
+def _convert(name: str, value: Any) -> None:
+    """Converts one value alone, so that the error names its variable and not its content, which may be a secret."""
+    field = next(field for field in msgspec.structs.fields(Settings) if field.name == name)
+    try:
+        msgspec.convert(value, field.type, strict=False)
+    except msgspec.ValidationError as error:
+        reason = str(error) if "url" not in name and name != "key_pepper" else "not text"
+        raise InvalidSetting(f"{variable_of(name)}: {reason}.", hint="docs/settings.md says what it takes.") from error
+
+
+def _is_list(kind: Any) -> bool:
+    return getattr(kind, "__origin__", None) is list

@@ -1,0 +1,170 @@
+-- The stages of memory_query. `:name` is a value, bound when the statement is compiled (service/search/compile.py), which also puts
+-- the request's filters where `wanted_event(id)` and `wanted_page(id)` stand.
+
+-- name: facts
+-- What ranking needs to know before it begins: how rare the query's words are, which names it spells exactly, which tags it is held to.
+SELECT 'word' AS topic, l.word AS key, l.df AS number FROM m_0.lexeme AS l WHERE l.word = ANY(:words::text[])
+UNION ALL
+SELECT 'start' AS topic, s.start AS key, sum(l.df)::bigint AS number
+FROM unnest(:starts::text[]) AS s (start) JOIN m_0.lexeme AS l ON starts_with(l.word, s.start) GROUP BY s.start
+UNION ALL
+SELECT 'documents' AS topic, NULL AS key, c.documents AS number FROM m_0.counter AS c
+UNION ALL
+SELECT 'length' AS topic, NULL AS key, c.words AS number FROM m_0.counter AS c
+UNION ALL
+SELECT 'entity' AS topic, e.folded AS key, e.id AS number FROM m_0.entity AS e WHERE e.folded = ANY(:names::text[])
+UNION ALL
+SELECT 'tag' AS topic, t.folded AS key, t.id AS number FROM m_0.tag AS t WHERE t.folded = ANY(:names::text[]) OR t.leaf = ANY(:names::text[])
+UNION ALL
+SELECT DISTINCT 'held' AS topic, NULL AS key, t.id AS number
+FROM unnest(:tags::text[]) AS w (name) JOIN m_0.tag AS t ON t.folded = w.name OR t.leaf = w.name OR starts_with(t.folded, w.name || '/');
+
+-- name: words
+-- Text match: candidates by the rarest words, scored by all; then half of an event's score goes to its neighbours in the session.
+WITH term AS MATERIALIZED (
+    SELECT t.query::tsquery AS query, t.weight, t.phrase
+    FROM unnest(:terms::text[], :weights::double precision[], :phrase::boolean[]) AS t (query, weight, phrase)
+), found AS MATERIALIZED (
+    SELECT p.id, p.event_id, p.page_id,
+        (SELECT sum(t.weight * ts_rank(CAST(:labels AS real[]), p.words, t.query)) FROM term AS t WHERE NOT t.phrase OR p.words @@ t.query)
+            / sqrt(0.6 + 0.4 * p.length / :mean_length::double precision) AS score
+    FROM m_0.passage AS p
+    WHERE p.words @@ :candidates::text::tsquery
+), event_hit AS (
+    SELECT DISTINCT ON (f.event_id) f.event_id AS id, f.id AS passage, f.score
+    FROM found AS f
+    WHERE f.event_id IS NOT NULL AND f.score > 0 AND wanted_event(f.event_id)
+    ORDER BY f.event_id, f.score DESC, f.id
+), event_first AS MATERIALIZED (
+    SELECT h.id, h.passage, h.score, e.session
+    FROM (SELECT * FROM event_hit AS a ORDER BY a.score DESC, a.id DESC LIMIT :stream_size::bigint) AS h JOIN m_0.event AS e ON e.id = h.id
+), spread AS (
+    SELECT f.id, f.passage, f.score FROM event_first AS f
+    UNION ALL
+    SELECT n.id, NULL AS passage, :neighbour::double precision * f.score AS score
+    FROM event_first AS f CROSS JOIN LATERAL (
+        (SELECT v.id FROM m_0.event AS v WHERE v.session = f.session AND v.id < f.id ORDER BY v.session DESC, v.id DESC LIMIT 1)
+        UNION ALL
+        (SELECT v.id FROM m_0.event AS v WHERE v.session = f.session AND v.id > f.id ORDER BY v.session, v.id LIMIT 1)
+    ) AS n
+    WHERE wanted_event(n.id)
+), event_last AS (
+    SELECT s.id, max(s.passage) AS passage, sum(s.score ORDER BY s.score) AS score FROM spread AS s GROUP BY s.id
+), page_hit AS (
+    SELECT DISTINCT ON (f.page_id) f.page_id AS id, f.id AS passage, f.score
+    FROM found AS f
+    WHERE f.page_id IS NOT NULL AND f.score > 0 AND wanted_page(f.page_id)
+    ORDER BY f.page_id, f.score DESC, f.id
+)
+(SELECT false AS is_page, h.id, h.passage, h.score FROM event_last AS h ORDER BY h.score DESC, h.id DESC LIMIT :stream_size::bigint)
+UNION ALL
+(SELECT true AS is_page, h.id, h.passage, h.score FROM page_hit AS h ORDER BY h.score DESC, h.id DESC LIMIT :stream_size::bigint);
+
+-- name: names
+-- Entities, tags, sessions, public ids, paths and titles that the query names: each counts 1/(events or pages that carry it).
+WITH started AS MATERIALIZED (
+    SELECT e.id, e.name, e.event_count + e.page_count AS carried
+    FROM m_0.entity AS e
+    WHERE :pattern::text IS NOT NULL AND e.folded ~ :pattern::text AND NOT e.id = ANY(:entities::bigint[])
+    ORDER BY e.event_count + e.page_count, e.id LIMIT :started::bigint
+), entity_named AS MATERIALIZED (
+    SELECT e.id, e.name, e.event_count + e.page_count AS carried FROM m_0.entity AS e WHERE e.id = ANY(:entities::bigint[])
+    UNION ALL
+    SELECT s.id, s.name, s.carried FROM started AS s
+), tag_named AS MATERIALIZED (
+    SELECT t.id, t.path AS name,
+        (SELECT count(*) FROM (SELECT DISTINCT m.event_id FROM m_0.membership AS m WHERE m.tag_id = t.id) AS m)
+            + (SELECT count(*) FROM m_0.page_tag AS p WHERE p.tag_id = t.id) AS carried
+    FROM m_0.tag AS t
+    WHERE t.id = ANY(:tag_ids::bigint[])
+        OR (:pattern::text IS NOT NULL AND t.folded ~ :pattern::text)
+    ORDER BY t.id LIMIT :started::bigint
+), session_named AS MATERIALIZED (
+    SELECT s.name, (SELECT count(*) FROM m_0.event AS e WHERE e.session = s.name) AS carried
+    FROM m_0.session AS s WHERE s.name = ANY(:sessions::text[]) OR s.uuid = ANY(:uuids::uuid[])
+), carried_event AS (
+    SELECT p.event_id AS id, n.name, n.carried
+    FROM entity_named AS n CROSS JOIN LATERAL (
+        SELECT p.event_id FROM m_0.participation AS p WHERE p.entity_id = n.id
+        ORDER BY p.entity_id, p."timestamp" DESC NULLS LAST, p.event_id DESC LIMIT :fan::bigint
+    ) AS p
+    UNION
+    SELECT m.event_id AS id, n.name, n.carried
+    FROM tag_named AS n CROSS JOIN LATERAL (
+        SELECT m.event_id FROM m_0.membership AS m WHERE m.tag_id = n.id
+        ORDER BY m.tag_id, m."timestamp" DESC NULLS LAST, m.event_id DESC LIMIT :fan::bigint
+    ) AS m
+    UNION
+    SELECT e.id, n.name, n.carried
+    FROM session_named AS n CROSS JOIN LATERAL (
+        SELECT e.id FROM m_0.event AS e WHERE e.session = n.name ORDER BY e.session DESC, e.id DESC LIMIT :fan::bigint
+    ) AS e
+    UNION
+    SELECT e.id, 'evt_' || e.id AS name, 1 AS carried FROM m_0.event AS e WHERE e.id = ANY(:event_ids::bigint[])
+), carried_page AS (
+    SELECT p.page_id AS id, n.name, n.carried FROM entity_named AS n JOIN m_0.page_entity AS p ON p.entity_id = n.id
+    UNION
+    SELECT p.page_id AS id, n.name, n.carried FROM tag_named AS n JOIN m_0.page_tag AS p ON p.tag_id = n.id
+    UNION
+    SELECT p.id, p.path AS name, 1 AS carried FROM m_0.page AS p WHERE p.id = ANY(:page_ids::bigint[])
+    UNION
+    SELECT p.id, p.path AS name, 1 AS carried FROM m_0.page AS p WHERE p.names && :page_names::text[]
+)
+(
+    SELECT false AS is_page, c.id, sum(1.0::double precision / c.carried ORDER BY c.carried) AS score,
+        (array_agg(c.name ORDER BY c.carried, c.name))[1:10] AS matched
+    FROM carried_event AS c WHERE c.carried > 0 AND wanted_event(c.id)
+    GROUP BY c.id ORDER BY 3 DESC, 2 DESC LIMIT :stream_size::bigint
+)
+UNION ALL
+(
+    SELECT true AS is_page, c.id, sum(1.0::double precision / c.carried ORDER BY c.carried) AS score,
+        (array_agg(c.name ORDER BY c.carried, c.name))[1:10] AS matched
+    FROM carried_page AS c WHERE c.carried > 0 AND wanted_page(c.id)
+    GROUP BY c.id ORDER BY 3 DESC, 2 DESC LIMIT :stream_size::bigint
+);
+
+-- name: vector_facts
+-- Whether the kinds of vectors have an index that can be used, and how many passages have no vector yet.
+SELECT
+    (SELECT array_agg(pg_get_expr(i.indpred, i.indrelid))
+        FROM pg_catalog.pg_index AS i
+            JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid
+            JOIN pg_catalog.pg_am AS a ON a.oid = c.relam
+        WHERE i.indrelid = 'm_0.vector_0'::regclass AND i.indisvalid AND a.amname = 'hnsw') AS indexed,
+    (SELECT c.documents FROM m_0.counter AS c) - (SELECT count(*) FROM m_0.vector_0) AS pending;
+
+-- name: event_vectors
+-- The nearest passages of events by an exact scan: no index serves the function.
+SELECT v.owner_id AS id, v.passage_id AS passage, cosine_distance(v.vector, :vector::text::halfvec) AS distance
+FROM m_0.vector_0 AS v
+WHERE v.kind < 2 AND wanted_event(v.owner_id)
+ORDER BY distance, v.passage_id LIMIT :nearest::bigint;
+
+-- name: page_vectors
+-- The nearest passages of pages by an exact scan.
+SELECT v.owner_id AS id, v.passage_id AS passage, cosine_distance(v.vector, :vector::text::halfvec) AS distance
+FROM m_0.vector_0 AS v
+WHERE v.kind = 2 AND wanted_page(v.owner_id)
+ORDER BY distance, v.passage_id LIMIT :nearest::bigint;
+
+-- name: head_vectors_indexed
+-- The nearest heads of events through their index.
+SELECT v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) :vector::text::halfvec AS distance
+FROM m_0.vector_0 AS v
+WHERE v.kind = 0 AND wanted_event(v.owner_id)
+ORDER BY v.vector OPERATOR(<=>) :vector::text::halfvec LIMIT :nearest::bigint;
+
+-- name: piece_vectors_indexed
+-- The nearest pieces of events through their index.
+SELECT v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) :vector::text::halfvec AS distance
+FROM m_0.vector_0 AS v
+WHERE v.kind = 1 AND wanted_event(v.owner_id)
+ORDER BY v.vector OPERATOR(<=>) :vector::text::halfvec LIMIT :nearest::bigint;
+
+-- name: page_vectors_indexed
+-- The nearest passages of pages through their index.
+SELECT v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) :vector::text::halfvec AS distance
+FROM m_0.vector_0 AS v
+WHERE v.kind = 2 AND wanted_page(v.owner_id)
+ORDER BY v.vector OPERATOR(<=>) :vector::text::halfvec LIMIT :nearest::bigint;

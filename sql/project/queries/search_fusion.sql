@@ -1,0 +1,117 @@
+-- The parts of the last stage; compile.py joins them: ranks within the streams, the graph's neighbours of the first, the fused order,
+-- what is shown. Streams: 1 words, 2 names, 3 graph, 4 vectors.
+
+-- name: candidate
+-- What the streams found, ranked within each stream from 1; `place` numbers the projects.
+SELECT c.stream, c.place, c.is_page, c.id, c.passage, c.score,
+    row_number() OVER (PARTITION BY c.stream ORDER BY c.score DESC, c.is_page DESC, c.place, c.id DESC) AS rank
+FROM unnest(:streams::integer[], :places::integer[], :pages::boolean[], :ids::bigint[], :passages::bigint[], :scores::double precision[])
+    AS c (stream, place, is_page, id, passage, score);
+
+-- name: fused
+-- Reciprocal rank fusion: each stream adds weight/(k + rank), an absent one nothing.
+SELECT r.place, r.is_page, r.id, r.passage, r.fts_rank, r.entity_rank, r.graph_rank, r.vector_rank,
+    coalesce(:fts_weight::double precision / (:k::double precision + r.fts_rank), 0)
+        + coalesce(:entity_weight::double precision / (:k::double precision + r.entity_rank), 0)
+        + coalesce(:graph_weight::double precision / (:k::double precision + r.graph_rank), 0)
+        + coalesce(:vector_weight::double precision / (:k::double precision + r.vector_rank), 0) AS fused
+FROM (
+    SELECT c.place, c.is_page, c.id, coalesce(max(c.passage) FILTER (WHERE c.stream = 1), max(c.passage)) AS passage,
+        max(c.rank) FILTER (WHERE c.stream = 1) AS fts_rank, max(c.rank) FILTER (WHERE c.stream = 2) AS entity_rank,
+        max(c.rank) FILTER (WHERE c.stream = 3) AS graph_rank, max(c.rank) FILTER (WHERE c.stream = 4) AS vector_rank
+    FROM candidate AS c GROUP BY c.place, c.is_page, c.id
+) AS r;
+
+-- name: seed
+-- The first of the fused order so far: where the graph stream starts.
+SELECT f.place, f.is_page, f.id, f.fused FROM fused AS f
+ORDER BY f.fused DESC, f.is_page DESC, f.place, f.id DESC LIMIT :seeds::bigint;
+
+-- name: given_seed
+-- The same, when the order was made over several projects.
+SELECT s.is_page, s.id, s.fused FROM unnest(:seed_pages::boolean[], :seed_ids::bigint[], :seed_scores::double precision[]) AS s (is_page, id, fused);
+
+-- name: shared
+-- Which rare entities the seeds carry.
+SELECT DISTINCT s.is_page, s.id, s.fused, e.id AS entity, e.name, e.event_count + e.page_count AS carried
+FROM (
+    SELECT s.is_page, s.id, s.fused, p.entity_id FROM seed AS s JOIN m_0.participation AS p ON p.event_id = s.id WHERE NOT s.is_page
+    UNION ALL
+    SELECT s.is_page, s.id, s.fused, p.entity_id FROM seed AS s JOIN m_0.page_entity AS p ON p.page_id = s.id WHERE s.is_page
+) AS s JOIN m_0.entity AS e ON e.id = s.entity_id
+WHERE e.event_count + e.page_count <= :rare::bigint;
+
+-- name: edge
+-- One step from the seeds: links between pages, both ways, NEXT and RESOLVED_BY, both ways, and shared rare entities.
+SELECT true AS is_page, t.id, s.fused AS score, 'LINKS pg_' || s.id AS via
+FROM seed AS s JOIN m_0.page_link AS l ON l.from_id = s.id JOIN m_0.page AS t ON t.names @> ARRAY[l.target] WHERE s.is_page AND t.id <> s.id
+UNION
+SELECT true AS is_page, l.from_id AS id, s.fused AS score, 'LINKED_BY pg_' || s.id AS via
+FROM seed AS s JOIN m_0.page AS p ON p.id = s.id CROSS JOIN LATERAL unnest(p.names) AS n (name) JOIN m_0.page_link AS l ON l.target = n.name
+WHERE s.is_page AND l.from_id <> s.id
+UNION
+SELECT false AS is_page, n.to_id AS id, s.fused AS score, 'NEXT evt_' || s.id AS via
+FROM seed AS s JOIN m_0.next_link AS n ON n.from_id = s.id WHERE NOT s.is_page
+UNION
+SELECT false AS is_page, n.from_id AS id, s.fused AS score, 'NEXT evt_' || s.id AS via
+FROM seed AS s JOIN m_0.next_link AS n ON n.to_id = s.id WHERE NOT s.is_page
+UNION
+SELECT false AS is_page, r.evidence_id AS id, s.fused AS score, 'RESOLVED_BY evt_' || s.id AS via
+FROM seed AS s JOIN m_0.resolution AS r ON r.plan_id = s.id WHERE NOT s.is_page AND r.revoked_at IS NULL
+UNION
+SELECT false AS is_page, r.plan_id AS id, s.fused AS score, 'RESOLVED_BY evt_' || s.id AS via
+FROM seed AS s JOIN m_0.resolution AS r ON r.evidence_id = s.id WHERE NOT s.is_page AND r.revoked_at IS NULL
+UNION
+SELECT false AS is_page, p.event_id AS id, s.fused / s.carried AS score, 'SHARES ' || s.name AS via
+FROM shared AS s JOIN m_0.participation AS p ON p.entity_id = s.entity WHERE s.is_page OR p.event_id <> s.id
+UNION
+SELECT true AS is_page, p.page_id AS id, s.fused / s.carried AS score, 'SHARES ' || s.name AS via
+FROM shared AS s JOIN m_0.page_entity AS p ON p.entity_id = s.entity WHERE NOT s.is_page OR p.page_id <> s.id;
+
+-- name: neighbour
+-- The graph stream: what stands next to the seeds, by the sum of what each step brings.
+(
+    SELECT false AS is_page, e.id, sum(e.score ORDER BY e.score) AS score, (array_agg(e.via ORDER BY e.score DESC, e.via))[1:3] AS via
+    FROM edge AS e WHERE NOT e.is_page AND wanted_event(e.id) GROUP BY e.id ORDER BY 3 DESC, 2 DESC LIMIT :stream_size::bigint
+)
+UNION ALL
+(
+    SELECT true AS is_page, e.id, sum(e.score ORDER BY e.score) AS score, (array_agg(e.via ORDER BY e.score DESC, e.via))[1:3] AS via
+    FROM edge AS e WHERE e.is_page AND wanted_page(e.id) GROUP BY e.id ORDER BY 3 DESC, 2 DESC LIMIT :stream_size::bigint
+);
+
+-- name: refused
+-- The order with the graph's neighbours as a stream of its own.
+SELECT r.place, r.is_page, r.id, r.passage, r.fts_rank, r.entity_rank, r.graph_rank, r.vector_rank, r.via,
+    r.before + coalesce(:graph_weight::double precision / (:k::double precision + r.graph_rank), 0) AS fused
+FROM (
+    SELECT coalesce(f.place, 1) AS place, coalesce(f.is_page, n.is_page) AS is_page, coalesce(f.id, n.id) AS id, f.passage,
+        f.fts_rank, f.entity_rank, n.rank AS graph_rank, f.vector_rank, n.via, coalesce(f.fused, 0) AS before
+    FROM fused AS f FULL JOIN (
+        SELECT n.*, row_number() OVER (ORDER BY n.score DESC, n.is_page DESC, n.id DESC) AS rank FROM neighbour AS n
+    ) AS n ON n.is_page = f.is_page AND n.id = f.id
+) AS r;
+
+-- name: chosen
+-- The first of each list.
+SELECT * FROM (
+    SELECT f.*, row_number() OVER (PARTITION BY f.is_page ORDER BY f.fused DESC, f.place, f.id DESC) AS number FROM refused AS f
+) AS f WHERE f.number <= :take::bigint;
+
+-- name: given_chosen
+-- The same, when the order was made over several projects.
+SELECT c.is_page, c.id, c.passage FROM unnest(:chosen_pages::boolean[], :chosen_ids::bigint[], :chosen_passages::bigint[]) AS c (is_page, id, passage);
+
+-- name: shown
+-- What a hit shows; its text is the best passage, else the first.
+SELECT c.*, e.kind, e.summary, e.session, s.uuid, e."timestamp", g.path, g.title, g.updated_at,
+    CASE
+        WHEN c.passage IS NOT NULL THEN (SELECT x.text FROM m_0.passage AS x WHERE x.id = c.passage)
+        WHEN c.is_page THEN (SELECT x.text FROM m_0.passage AS x WHERE x.page_id = c.id ORDER BY x.number LIMIT 1)
+        ELSE (SELECT x.text FROM m_0.passage AS x WHERE x.event_id = c.id ORDER BY x.number LIMIT 1)
+    END AS text
+FROM chosen AS c
+    LEFT JOIN m_0.event AS e ON NOT c.is_page AND e.id = c.id
+    LEFT JOIN m_0.session AS s ON s.name = e.session
+    LEFT JOIN m_0.page AS g ON c.is_page AND g.id = c.id
+WHERE num_nonnulls(e.id, g.id) = 1;
