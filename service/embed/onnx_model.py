@@ -4,6 +4,7 @@ In: texts, then batches of their windows of token ids. Out: mean-pooled vectors,
 """
 
 import ctypes
+import sys
 from collections.abc import Sequence
 
 import msgspec
@@ -98,6 +99,12 @@ def embed_one(model: OnnxModel, text: str) -> Floats:
     return pooled(done, vectors, 1)[0]
 
 
+def return_memory() -> None:
+    """Gives freed memory back, which glibc keeps: about 60 MB after loading MiniLM, 30 MB after a run of full windows; 5 ms."""
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
+        trim(0)
+
+
 def _open_session(model: str) -> ort.InferenceSession:
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
@@ -107,12 +114,5 @@ def _open_session(model: str) -> ort.InferenceSession:
     options.enable_mem_pattern = False
     options.log_severity_level = 3
     session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    _return_memory()
+    return_memory()
     return session
-
-
-def _return_memory() -> None:
-    """Gives back what loading left over: about 60 MB for MiniLM with glibc, which keeps it otherwise."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)

@@ -4,11 +4,16 @@ In: a title and Markdown with `\\n` line ends. Out: its sections, each with its 
 """
 
 import re
+from collections.abc import Sequence
+from itertools import takewhile
 
 import msgspec
 
-_STEP = 60
-"""Characters of one step of a title path: a path is a sign-post, the heading itself stands in the text."""
+_STEP = 45
+_PATH = 100
+"""Characters of one step and of a whole title path: a path is a sign-post, the headings themselves stand in the text."""
+
+_BETWEEN = " > "
 
 _LINE = re.compile(
     r"^ {0,3}(?:(?P<level>#{1,6})(?:[ \t]+(?P<heading>[^\n]*))?|(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})(?P<info>[^\n]*))$", re.MULTILINE
@@ -62,10 +67,23 @@ def outline(title: str, text: str) -> Outline:
     return Outline(sections, fences)
 
 
-def join_path(steps: list[str]) -> str:
-    """Joins title and headings to a title path; a heading that repeats the title is said once."""
-    said = [step for number, step in enumerate(steps) if step and (number == 0 or step != steps[0])]
-    return " > ".join(" ".join(step.split())[:_STEP].rstrip() for step in said)
+def join_path(steps: Sequence[str]) -> str:
+    """Joins title and headings to a title path: the title, and of the headings the deepest that fit; none is said twice."""
+    title, *headings = [" ".join(step.split())[:_STEP].rstrip() for step in steps]
+    path = ""
+    for heading in reversed([heading for heading in headings if heading not in ("", title)]):
+        longer = heading + _BETWEEN + path if path else heading
+        if len(title) + len(_BETWEEN) + len(longer) > _PATH:
+            break
+        path = longer
+    return _BETWEEN.join(filter(None, (title, path)))
+
+
+def shared_path(first: str, second: str) -> str:
+    """The title path of two texts put together: the deeper one when it lies below the other, else what both have in common."""
+    steps, others = first.split(_BETWEEN), second.split(_BETWEEN)
+    common = [step for step, _ in takewhile(lambda pair: pair[0] == pair[1], zip(steps, others, strict=False))]
+    return second if len(common) == len(steps) else _BETWEEN.join(common)
 
 
 def _scan(text: str) -> tuple[list[_Mark], list[tuple[int, int]]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from service.memory.boundaries import find_boundary
-from service.memory.outline import Section, join_path, outline, strip_front_matter
+from service.memory.outline import Section, join_path, outline, shared_path, strip_front_matter
 
 LIMIT = 200
 """Estimated tokens in a piece, its title path included."""
@@ -21,9 +21,6 @@ _SMALL = 24
 
 _SECTION = 60
 """A section under this many tokens joins the next one when both fit."""
-
-_TEXT_LEAST = 100
-"""What a long title path must leave to the text."""
 
 _PAGE_FILL = 0.5
 _EVENT_FILL = 0.8
@@ -92,11 +89,11 @@ def elide(text: str) -> str:
 
 def estimate_tokens(text: str) -> float:
     """About how many tokens a model sees: one a character of a spaceless script or a sign, else a quarter of a word's length."""
-    return sum(map(_cost, _TOKEN.findall(text)))
+    return sum([_cost(token) for token in _TOKEN.findall(text)])
 
 
 def _cost(token: str) -> float:
-    return max(1.0, len(token) / 4)
+    return len(token) / 4 if len(token) > 4 else 1.0
 
 
 def _clean(text: str) -> str:
@@ -114,10 +111,11 @@ def _shifted(fences: Sequence[tuple[int, int]], section: Section) -> list[tuple[
 
 def _cut(text: str, path: str, fences: Sequence[tuple[int, int]], fill: float) -> Iterator[_Part]:
     """Cuts one section into parts that fit below its title path."""
-    limit = max(_TEXT_LEAST, LIMIT - estimate_tokens(path))
+    # Neither has more tokens than characters: what is short is not measured here.
+    limit = LIMIT - estimate_tokens(path) if len(path) + len(text) > LIMIT else LIMIT
     start = 0
     while start < len(text):
-        end = _reach(text, start, limit, fences, fill)
+        end = _reach(text, start, limit, fences, fill) if len(text) - start > limit else len(text)
         if part := text[start:end].strip():
             yield _Part(path, part, estimate_tokens(part))
         start = end
@@ -153,10 +151,17 @@ def _joined(parts: Sequence[_Part], title: str) -> list[Piece]:
     """Numbers the parts, small ones put together with what follows; a text of nothing gives one empty head."""
     kept: list[_Part] = []
     for part in parts:
-        last = kept[-1] if kept else None
-        if last and (last.cost < _SMALL or (last.cost < _SECTION and last.cost + part.cost <= LIMIT)):
-            path = part.path if last.path == title else last.path
-            kept[-1] = _Part(path, f"{last.text}\n\n{part.text}", last.cost + part.cost)
+        if kept and kept[-1].cost < _SECTION and (both := _put_together(kept[-1], part)):
+            kept[-1] = both
         else:
             kept.append(part)
     return [Piece(number, part.path, part.text) for number, part in enumerate(kept)] or [Piece(0, title, "")]
+
+
+def _put_together(first: _Part, second: _Part) -> _Part | None:
+    """Both parts as one; None when they do not fit and the first can stand alone."""
+    path = shared_path(first.path, second.path)
+    cost = first.cost + second.cost
+    if first.cost >= _SMALL and cost + estimate_tokens(path) > LIMIT:
+        return None
+    return _Part(path, f"{first.text}\n\n{second.text}", cost)

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from service.embed.model_files import PACKAGED, ModelFiles
-from service.embed.onnx_model import WINDOW, Floats, OnnxModel, Window, batched, embed_one, pooled
+from service.embed.onnx_model import WINDOW, Floats, OnnxModel, Window, batched, embed_one, pooled, return_memory
 from service.embed.provider import Embedded, EmbeddingUnavailable, Failed, ProviderOptions, Space, Vector, checked
 
 T = TypeVar("T")
@@ -43,6 +43,8 @@ class LocalProvider:
             vectors = await self._embed_some([self._options.document_prefix + texts[number] for number in numbers])
             for number, vector in zip(numbers, vectors, strict=True):
                 answers[number] = vector
+        if filled:
+            await self._in_turn(lambda _: return_memory())
         return answers
 
     async def embed_query(self, text: str) -> Vector:
