@@ -90,11 +90,11 @@ def check_version(cluster: Path, payload: Payload) -> None:
 
 @contextmanager
 def socket_folder(data: Path, account: Account) -> Generator[Path]:
-    """A private folder for the socket: `run` in the data folder, or a short one elsewhere when that path is too long."""
+    """A private folder for the socket: `run` in the data folder, or one elsewhere when that path is too long or holds a comma."""
     run = data / "run"
     _remove(run)
-    short = len(os.fsencode(run / _SOCKET)) > _LONGEST_SOCKET_PATH
-    if short:
+    # A comma divides hosts in a Postgres address, and cannot be escaped there.
+    if len(os.fsencode(run / _SOCKET)) > _LONGEST_SOCKET_PATH or "," in str(run):
         folder = Path(tempfile.mkdtemp(prefix="muniment-", dir=_short_parent()))
         run.symlink_to(folder)
     else:

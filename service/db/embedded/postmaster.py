@@ -1,6 +1,6 @@
 """The server process: started, waited for, stopped, and the one of a killed Muniment ended.
 
-In: a command line, the lock its processes inherit, the log. Out: a `Postmaster`.
+In: a way to launch it, the lock its processes inherit, the log. Out: a `Postmaster`.
 """
 
 import os
@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +23,9 @@ _STOP_SECONDS = 60.0
 _ABORT_SECONDS = 15.0
 _PAUSE_SECONDS = 0.05
 _LAST_LINES = 12
+_READ_SECONDS = 1.0
+_RESTARTS = 5
+_RESTART_SECONDS = 3600.0
 
 
 class ServerLog:
@@ -45,38 +48,75 @@ class ServerLog:
         return "\n".join(self._last)
 
 
-class Postmaster:
-    """A running server: `process` is its first process, the others are its children."""
+def spawn(command: Sequence[str], lock: int) -> subprocess.Popen[bytes]:
+    """Starts the server; its processes inherit the open lock."""
+    return subprocess.Popen(
+        command,
+        cwd="/",
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        pass_fds=[lock],
+        # Ctrl-C in a terminal is for Muniment, which stops the server when its own work is done.
+        start_new_session=True,
+    )
 
-    def __init__(self, command: Sequence[str], lock: int, log: ServerLog) -> None:
-        """Starts the command; its processes inherit the open lock, its output goes to the log."""
-        self.log = log
+
+class Postmaster:
+    """A running server: `process` is its first process, the others are its children. One that is killed is started again."""
+
+    def __init__(self, launch: Callable[[], subprocess.Popen[bytes]], log: ServerLog) -> None:
+        self._launch = launch
+        self._log = log
+        self._kept = False
+        self._guard = threading.Lock()
+        self._restarts: deque[float] = deque(maxlen=_RESTARTS)
         started: Future[subprocess.Popen[bytes]] = Future()
         # A thread that lasts as long as the server: Linux ends a child with the thread that started it, not with the process.
-        self._thread = threading.Thread(target=self._run, args=(command, lock, started), name="postgres", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(started,), name="postgres", daemon=True)
         self._thread.start()
         self.process = started.result()
 
-    def _run(self, command: Sequence[str], lock: int, started: "Future[subprocess.Popen[bytes]]") -> None:
+    def _run(self, started: "Future[subprocess.Popen[bytes]]") -> None:
         try:
-            process = subprocess.Popen(
-                command,
-                cwd="/",
-                env=environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                pass_fds=[lock],
-                # Ctrl-C in a terminal is for Muniment, which stops the server when its own work is done.
-                start_new_session=True,
-            )
+            process = self._launch()
         except BaseException as error:  # noqa: BLE001 – handed to the thread that waits for it
             started.set_exception(error)
             return
         started.set_result(process)
+        while process is not None:
+            reader = threading.Thread(target=self._read, args=(process,), name="postgres log", daemon=True)
+            reader.start()
+            process.wait()
+            # A child that is still busy keeps the pipe open after the server is gone.
+            reader.join(_READ_SECONDS)
+            process = self._again(process)
+
+    def _read(self, process: subprocess.Popen[bytes]) -> None:
         with process:
             for line in process.stdout or ():
-                self.log.write(line)
+                self._log.write(line)
+
+    def _again(self, ended: subprocess.Popen[bytes]) -> subprocess.Popen[bytes] | None:
+        with self._guard:
+            now = time.monotonic()
+            often = len(self._restarts) == _RESTARTS and now - self._restarts[0] < _RESTART_SECONDS
+            # Exit 0 is a shutdown that somebody asked for.
+            if not self._kept or often or ended.returncode == 0:
+                return None
+            self._restarts.append(now)
+            self._log.write(b"Muniment: the server was killed and is started again\n")
+            try:
+                self.process = self._launch()
+            except (OSError, EmbeddedPostgresError) as error:
+                self._log.write(f"Muniment: the server cannot be started again: {error}\n".encode())
+                return None
+            return self.process
+
+    def keep(self) -> None:
+        """From now on, and until it is stopped, a server that is killed is started again, a few times an hour at most."""
+        self._kept = True
 
     @property
     def running(self) -> bool:
@@ -85,10 +125,12 @@ class Postmaster:
     def last_words(self) -> str:
         """What a server that has ended wrote last."""
         self._thread.join(_ABORT_SECONDS)
-        return self.log.tail()
+        return self._log.tail()
 
     def stop(self) -> None:
         """Ends the server by a fast shutdown: sessions are cut off, all that is committed is on disk."""
+        with self._guard:
+            self._kept = False
         for number, seconds in ((signal.SIGINT, _STOP_SECONDS), (signal.SIGQUIT, _ABORT_SECONDS)):
             self.process.send_signal(number)
             with suppress(subprocess.TimeoutExpired):

@@ -5,9 +5,10 @@ In: a data folder. Out: an `EmbeddedServer` that takes connections on a Unix soc
 
 import os
 import shutil
+import subprocess
 import time
-from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote
@@ -18,7 +19,7 @@ from service.db.embedded.account import Account, choose_account, named_account, 
 from service.db.embedded.errors import EmbeddedPostgresError, explained, failed
 from service.db.embedded.folder import check_version, hold, open_folder, server_lock, socket_folder
 from service.db.embedded.payload import Payload, find_payload
-from service.db.embedded.postmaster import Postmaster, ServerLog, drop_stale_pid, end_left_over, says_ready
+from service.db.embedded.postmaster import Postmaster, ServerLog, drop_stale_pid, end_left_over, says_ready, spawn
 
 DATABASE = "muniment"
 OWNER = "muniment_owner"
@@ -89,7 +90,7 @@ class EmbeddedServer:
 
     @property
     def running(self) -> bool:
-        """Whether the server process lives; a server that was killed is started again by `stop()` and `start_embedded`."""
+        """Whether the server process lives; false for a moment after it was killed, and for good when it keeps ending."""
         return self._postmaster.running
 
     def stop(self) -> None:
@@ -115,16 +116,11 @@ def start_embedded(data: Path) -> EmbeddedServer:
         account, payload = choose_account(data, cluster, payload)
         if not cluster.exists():
             _make_cluster(data, cluster, payload, account)
-        facts = cluster.stat()
-        marker = f"muniment-{facts.st_dev:x}-{facts.st_ino:x}"
-        with server_lock(data) as lock:
-            end_left_over(cluster, marker, lock)
-            drop_stale_pid(cluster)
-            folder = closing.enter_context(socket_folder(data, account))
-            command = account.command(_server_command(payload, cluster, folder, marker))
-            postmaster = Postmaster(command, lock, ServerLog(data / "postgres.log"))
-            closing.callback(postmaster.stop)
+        folder = closing.enter_context(socket_folder(data, account))
+        postmaster = Postmaster(partial(_launch, data, cluster, payload, account, folder), ServerLog(data / "postgres.log"))
+        closing.callback(postmaster.stop)
         _await_database(postmaster, payload, cluster, folder)
+        postmaster.keep()
         return EmbeddedServer(data, folder, postmaster, closing.pop_all())
 
 
@@ -160,11 +156,19 @@ def _write_out(folder: Path) -> None:
         os.close(handle)
 
 
-def _server_command(payload: Payload, cluster: Path, folder: Path, marker: str) -> Sequence[str | Path]:
+def _launch(data: Path, cluster: Path, payload: Payload, account: Account, folder: Path) -> subprocess.Popen[bytes]:
+    """Starts the server processes when none from before is left."""
+    # The same for every path that leads to the cluster, and in the title of every server process.
+    facts = cluster.stat()
+    marker = f"muniment-{facts.st_dev:x}-{facts.st_ino:x}"
     # The setting is a list of folders: quotes keep a comma or a space in the path from dividing it.
     quoted = '"' + str(folder).replace('"', '""') + '"'
     settings = {**_SETTINGS, "unix_socket_directories": quoted, "cluster_name": marker}
-    return (payload.program("postgres"), "-D", cluster, *(part for name, value in settings.items() for part in ("-c", f"{name}={value}")))
+    options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+    with server_lock(data) as lock:
+        end_left_over(cluster, marker, lock)
+        drop_stale_pid(cluster)
+        return spawn(account.command((payload.program("postgres"), "-D", cluster, *options)), lock)
 
 
 def _await_database(postmaster: Postmaster, payload: Payload, cluster: Path, folder: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import asyncpg
 import psycopg
+import stamina
 
 from service.db.embedded import EmbeddedServer
 from service.db.embedded.folder import server_lock, try_lock
@@ -27,6 +28,11 @@ def setting(url: str, name: str) -> str:
         row = connection.execute("SELECT current_setting(%s)", (name,)).fetchone()
         assert row is not None
         return row[0]
+
+
+@stamina.retry(on=psycopg.OperationalError, timeout=30, attempts=None, wait_initial=0.02, wait_max=0.2)
+def wait_for_connections(server: EmbeddedServer) -> None:
+    psycopg.connect(server.owner_url).close()
 
 
 def alive(pid: int) -> bool:
@@ -81,6 +87,18 @@ def test_a_killed_server_loses_nothing(data: Path, running: Running, add_row: Ad
         assert rows(server.owner_url) == ["committed"]
 
 
+def test_a_killed_server_is_started_again(data: Path, running: Running, add_row: AddRow, rows: Rows, postmaster_pid: PostmasterPid) -> None:
+    with running(data) as server:
+        add_row(server.owner_url, "committed")
+        for _ in range(2):
+            former = postmaster_pid(data)
+            os.kill(former, 9)
+            wait_for_connections(server)
+            assert postmaster_pid(data) != former
+        assert rows(server.owner_url) == ["committed"]
+    assert not server.running
+
+
 def test_a_killed_owner_loses_nothing_and_leaves_no_server(
     data: Path, running: Running, own: Own, add_row: AddRow, rows: Rows, postmaster_pid: PostmasterPid
 ) -> None:
@@ -102,8 +120,7 @@ def test_a_server_left_over_is_ended(data: Path, running: Running) -> None:
 
 
 def test_backends_left_over_are_ended(data: Path, running: Running, postmaster_pid: PostmasterPid) -> None:
-    with running(data) as server, server_lock(data) as lock, closing(psycopg.connect(server.owner_url, autocommit=True)) as busy:
-        marker = setting(server.owner_url, "cluster_name")
+    with running(data) as server, closing(psycopg.connect(server.owner_url, autocommit=True)) as busy:
         # Computes without ever waiting, and so does not notice that its parent is gone.
         busy.pgconn.send_query(b"DO $$ BEGIN LOOP END LOOP; END $$")
         with psycopg.connect(server.owner_url, autocommit=True) as watch:
@@ -111,9 +128,8 @@ def test_backends_left_over_are_ended(data: Path, running: Running, postmaster_p
             while watch.execute(query, (busy.info.backend_pid,)).fetchone() is None:
                 pass
         os.kill(postmaster_pid(data), 9)
-        assert not try_lock(lock)
-        end_left_over(data / "postgres", marker, lock)
-        assert try_lock(lock)
+        wait_for_connections(server)
+        assert not alive(busy.info.backend_pid)
 
 
 def test_the_pid_of_a_former_server_can_belong_to_something_else(
