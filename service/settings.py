@@ -43,6 +43,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     graph_row_budget: Positive = 200_000
     exact_candidates: Positive = 20_000
     worker_poll_ms: Positive = 500
+    drain_ms: Annotated[int, Meta(ge=0)] = 0
+    metrics: bool = True
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["text", "json"] = "text"
 

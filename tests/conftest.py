@@ -1,9 +1,7 @@
 """The real services that tests share: one embedded Postgres with Muniment's schemas, and projects made as tests ask for them."""
 
-import asyncio
 import itertools
 from collections.abc import AsyncIterator, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +9,6 @@ import pytest_asyncio
 
 from service.db.embedded import EmbeddedServer, start_embedded
 from service.db.pools import Database
-from service.db.queries import load
 from service.db.scope import ProjectRef
 from service.errors import MunimentError
 from service.memory.event_rows import EventInput

@@ -49,9 +49,7 @@ class Scopes:
         found = await self._named(caller, workspace, project) or await self._default(caller, workspace)
         if found is None:
             readable = [ref.project for ref in await self._readable(caller)][:_NAMED_IN_HINT]
-            raise ScopeMissing(
-                hint=f"Give `project`; this key can read: {', '.join(readable) or 'none yet'}.", allowed_projects=readable
-            )
+            raise ScopeMissing(hint=f"Give `project`; this key can read: {', '.join(readable) or 'none yet'}.", allowed_projects=readable)
         return found
 
     async def many(

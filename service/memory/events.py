@@ -3,6 +3,7 @@
 In: a project and what callers write. Out: ids and contents. One function call in the database stores a batch in one transaction.
 """
 
+import asyncio
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -17,6 +18,8 @@ from service.memory.event_rows import EventInput, EventRows, add_event, session_
 from service.memory.ids import number_of, public_id, require_number
 
 MOST_IDS: Final = 100
+LARGE: Final = 20_000
+EVENTS_A_PAUSE: Final = 20
 
 
 class SavedEvent(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -60,6 +63,8 @@ async def save_events(
         try:
             if isinstance(event, MunimentError):
                 raise event
+            if len(event.content or "") > LARGE or item % EVENTS_A_PAUSE == EVENTS_A_PAUSE - 1:
+                await asyncio.sleep(0)  # other calls go on meanwhile
             add_event(rows, item, event, author)
             results.append(_PENDING)
         except MunimentError as error:

@@ -3,6 +3,7 @@
 In: a project and what callers write. Out: the page's version; a change of something that has changed meanwhile is a `VersionConflict`.
 """
 
+import asyncio
 import re
 from collections.abc import Sequence
 from datetime import datetime
@@ -21,6 +22,7 @@ from service.memory.page_links import links_in, resolve_path
 from service.memory.passages import split_page
 from service.memory.text import clean_name, clean_text, cut_words
 
+LARGE: Final = 100_000
 LONGEST_PATH: Final = 500
 LONGEST_TITLE: Final = 500
 MOST_ALIASES: Final = 50
@@ -96,7 +98,8 @@ def names_of(path: str, title: str, aliases: Sequence[str]) -> list[str]:
 
 async def write_page(database: Database, project: ProjectRef, page: PageInput, author: str | None) -> SavedPage:
     """Stores a page; raises `VersionConflict`, with the version that stands, when it is not the expected one (0: none yet)."""
-    row = page_row(page, author)
+    # A large page takes a second to read: other calls go on meanwhile.
+    row = await asyncio.to_thread(page_row, page, author) if len(page.body) > LARGE else page_row(page, author)
     async with database.write(project) as tx:
         saved = await tx.fetchrow(load("project", "pages")["save_page"].sql, msgspec.json.encode(row).decode())
     if saved is None:

@@ -32,7 +32,9 @@ class MemoryQuery(msgspec.Struct, frozen=True, kw_only=True):
     until: Annotated[str | None, Meta(description="Only up to this point in time (ISO-8601).")] = None
     as_of: Annotated[str | None, Meta(description="Only what was stored by then, pages in the version then current.")] = None
     scopes: Annotated[list[ScopeNames], Meta(description="Several projects, at most 25, instead of workspace and project.")] = []
-    everywhere: Annotated[bool, Meta(description="Search every project that the key can read.")] = msgspec.field(default=False, name="global")
+    everywhere: Annotated[bool, Meta(description="Search every project that the key can read.")] = msgspec.field(
+        default=False, name="global"
+    )
     workspace: Workspace = None
     project: Project = None
 
@@ -41,7 +43,9 @@ class QueryMemoryGraph(msgspec.Struct, frozen=True, kw_only=True):
     """A query of the graph language, with its parameters."""
 
     query: Annotated[str, Meta(description="START a = events(...) [MATCH ... [WHERE ...]] RETURN ... [ORDER BY ...] [LIMIT n]")]
-    params: Annotated[dict[str, Any], Meta(description="Values of the query's $parameters: text, numbers, booleans, flat lists of them.")] = {}
+    params: Annotated[
+        dict[str, Any], Meta(description="Values of the query's $parameters: text, numbers, booleans, flat lists of them.")
+    ] = {}
     workspace: Workspace = None
     project: Project = None
 

@@ -18,7 +18,8 @@ def check_slug(slug: str, what: str) -> str:
     """A slug as it is stored; raises `InvalidRequest`."""
     if not _SLUG.fullmatch(slug):
         raise InvalidRequest(
-            f"{what}: {slug[:80]!r} is no slug.", hint="Use 1 to 63 lower-case letters, digits and hyphens, beginning with a letter or digit."
+            f"{what}: {slug[:80]!r} is no slug.",
+            hint="Use 1 to 63 lower-case letters, digits and hyphens, beginning with a letter or digit.",
         )
     return slug
 
@@ -30,11 +31,11 @@ def check_name(name: str) -> str:
     return cleaned
 
 
-async def create_project(database: Database, workspace_id: int, slug: str, name: str | None, space: tuple[str, str, int] | None) -> tuple[int, bool]:
+async def create_project(
+    database: Database, workspace_id: int, slug: str, name: str | None, space: tuple[str, str, int] | None
+) -> tuple[int, bool]:
     """Makes the project, or finds the one that stands under this slug."""
     check_slug(slug, "slug")
     space_id = (await database.control("add_space", *space))[0]["id"] if space else None
     (row,) = await database.control("create_project", workspace_id, slug, check_name(name or slug) or slug, space_id)
     return row["id"], row["created"]
-
-

@@ -40,7 +40,7 @@ RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
     INSERT INTO control.due AS d (project_id, saves) VALUES (project, 1)
-    ON CONFLICT (project_id) DO UPDATE SET saves = d.saves + 1
+    ON CONFLICT (project_id) DO UPDATE SET saves = d.saves + 1, next_at = least(d.next_at, now())
 $$;
 
 CREATE OR REPLACE FUNCTION control.describe_instance()

@@ -39,7 +39,7 @@ CREATE TABLE project (
 -- finds all due work with one query, however many projects there are.
 CREATE TABLE due (
     project_id bigint PRIMARY KEY REFERENCES project ON DELETE CASCADE,
-    since timestamptz NOT NULL DEFAULT now(),
+    next_at timestamptz NOT NULL DEFAULT now(),  -- later than now while nothing can be done before
     saves bigint NOT NULL DEFAULT 0              -- written by every save: the worker sees a save that came while it worked
 ) WITH (fillfactor = 50);
 

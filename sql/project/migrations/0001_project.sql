@@ -179,6 +179,7 @@ CREATE TABLE space (
     model text NOT NULL,
     dim integer NOT NULL CHECK (dim > 0),
     current boolean NOT NULL DEFAULT false,
+    done_through bigint NOT NULL DEFAULT 0,      -- passages up to this number have a vector or a row in embed_failure
     created_at timestamptz NOT NULL DEFAULT now(),
     UNIQUE (provider, model, dim)
 );
@@ -199,3 +200,16 @@ CREATE TABLE migration (
     name text PRIMARY KEY,
     applied_at timestamptz NOT NULL DEFAULT now()
 );
+
+-- No samples of what people wrote in the planner's statistics: a deleted text must be gone from there too.
+ALTER TABLE session ALTER COLUMN name SET STATISTICS 0;
+ALTER TABLE event ALTER COLUMN session SET STATISTICS 0, ALTER COLUMN summary SET STATISTICS 0, ALTER COLUMN content SET STATISTICS 0,
+    ALTER COLUMN author SET STATISTICS 0, ALTER COLUMN ingest_key SET STATISTICS 0;
+ALTER TABLE entity ALTER COLUMN name SET STATISTICS 0, ALTER COLUMN folded SET STATISTICS 0;
+ALTER TABLE tag ALTER COLUMN path SET STATISTICS 0, ALTER COLUMN leaf SET STATISTICS 0, ALTER COLUMN folded SET STATISTICS 0;
+ALTER TABLE page ALTER COLUMN path SET STATISTICS 0, ALTER COLUMN names SET STATISTICS 0, ALTER COLUMN title SET STATISTICS 0,
+    ALTER COLUMN body SET STATISTICS 0, ALTER COLUMN author SET STATISTICS 0;
+ALTER TABLE page_version ALTER COLUMN title SET STATISTICS 0, ALTER COLUMN body SET STATISTICS 0, ALTER COLUMN author SET STATISTICS 0;
+ALTER TABLE page_link ALTER COLUMN target SET STATISTICS 0;
+ALTER TABLE passage ALTER COLUMN title_path SET STATISTICS 0, ALTER COLUMN text SET STATISTICS 0, ALTER COLUMN words SET STATISTICS 0;
+ALTER TABLE lexeme ALTER COLUMN word SET STATISTICS 0;

@@ -125,46 +125,55 @@ UNION ALL
 );
 
 -- name: vector_facts
--- Whether the kinds of vectors have an index that can be used, and how many passages have no vector yet.
+-- Which kinds of vectors have an index, how many passages have no vector yet, and which pgvector it is.
 SELECT
-    (SELECT array_agg(pg_get_expr(i.indpred, i.indrelid))
+    (SELECT coalesce(array_agg(pg_get_expr(i.indpred, i.indrelid)), '{}')
         FROM pg_catalog.pg_index AS i
             JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid
             JOIN pg_catalog.pg_am AS a ON a.oid = c.relam
         WHERE i.indrelid = 'm_0.vector_0'::regclass AND i.indisvalid AND a.amname = 'hnsw') AS indexed,
-    (SELECT c.documents FROM m_0.counter AS c) - (SELECT count(*) FROM m_0.vector_0) AS pending;
+    (SELECT x.extversion FROM pg_catalog.pg_extension AS x WHERE x.extname = 'vector') AS version,
+    c.documents, c.documents - (SELECT count(*) FROM m_0.vector_0 AS v) AS pending
+FROM m_0.counter AS c;
 
--- name: event_vectors
--- The nearest passages of events by an exact scan: no index serves the function.
-SELECT v.owner_id AS id, v.passage_id AS passage, cosine_distance(v.vector, :vector::text::halfvec) AS distance
-FROM m_0.vector_0 AS v
-WHERE v.kind < 2 AND wanted_event(v.owner_id)
-ORDER BY distance, v.passage_id LIMIT :nearest::bigint;
+-- name: vectors
+-- The nearest passage of each event and page by an exact scan: no index serves the function.
+WITH event_near AS MATERIALIZED (
+    SELECT v.owner_id AS id, v.passage_id AS passage, cosine_distance(v.vector, :vector::text::halfvec) AS distance
+    FROM m_0.vector_0 AS v WHERE v.kind < 2 AND wanted_event(v.owner_id)
+    ORDER BY distance, v.passage_id LIMIT :nearest::bigint
+), page_near AS MATERIALIZED (
+    SELECT v.owner_id AS id, v.passage_id AS passage, cosine_distance(v.vector, :vector::text::halfvec) AS distance
+    FROM m_0.vector_0 AS v WHERE v.kind = 2 AND wanted_page(v.owner_id)
+    ORDER BY distance, v.passage_id LIMIT :nearest::bigint
+)
+SELECT false AS is_page, v.id, v.passage, 1 - v.distance AS score FROM event_near AS v
+UNION ALL
+SELECT true AS is_page, v.id, v.passage, 1 - v.distance AS score FROM page_near AS v;
+
+-- name: head_vectors
+-- The nearest heads of events through their index, which may give them a little out of order.
+WITH near AS MATERIALIZED (
+    SELECT v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) :vector::text::halfvec AS distance
+    FROM m_0.vector_0 AS v WHERE v.kind = 0 AND wanted_event(v.owner_id)
+    ORDER BY v.vector OPERATOR(<=>) :vector::text::halfvec LIMIT :nearest::bigint
+)
+SELECT false AS is_page, v.id, v.passage, 1 - v.distance AS score FROM near AS v ORDER BY v.distance + 0, v.passage;
+
+-- name: piece_vectors
+-- The nearest pieces of events through their index.
+WITH near AS MATERIALIZED (
+    SELECT v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) :vector::text::halfvec AS distance
+    FROM m_0.vector_0 AS v WHERE v.kind = 1 AND wanted_event(v.owner_id)
+    ORDER BY v.vector OPERATOR(<=>) :vector::text::halfvec LIMIT :nearest::bigint
+)
+SELECT false AS is_page, v.id, v.passage, 1 - v.distance AS score FROM near AS v ORDER BY v.distance + 0, v.passage;
 
 -- name: page_vectors
--- The nearest passages of pages by an exact scan.
-SELECT v.owner_id AS id, v.passage_id AS passage, cosine_distance(v.vector, :vector::text::halfvec) AS distance
-FROM m_0.vector_0 AS v
-WHERE v.kind = 2 AND wanted_page(v.owner_id)
-ORDER BY distance, v.passage_id LIMIT :nearest::bigint;
-
--- name: head_vectors_indexed
--- The nearest heads of events through their index.
-SELECT v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) :vector::text::halfvec AS distance
-FROM m_0.vector_0 AS v
-WHERE v.kind = 0 AND wanted_event(v.owner_id)
-ORDER BY v.vector OPERATOR(<=>) :vector::text::halfvec LIMIT :nearest::bigint;
-
--- name: piece_vectors_indexed
--- The nearest pieces of events through their index.
-SELECT v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) :vector::text::halfvec AS distance
-FROM m_0.vector_0 AS v
-WHERE v.kind = 1 AND wanted_event(v.owner_id)
-ORDER BY v.vector OPERATOR(<=>) :vector::text::halfvec LIMIT :nearest::bigint;
-
--- name: page_vectors_indexed
 -- The nearest passages of pages through their index.
-SELECT v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) :vector::text::halfvec AS distance
-FROM m_0.vector_0 AS v
-WHERE v.kind = 2 AND wanted_page(v.owner_id)
-ORDER BY v.vector OPERATOR(<=>) :vector::text::halfvec LIMIT :nearest::bigint;
+WITH near AS MATERIALIZED (
+    SELECT v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) :vector::text::halfvec AS distance
+    FROM m_0.vector_0 AS v WHERE v.kind = 2 AND wanted_page(v.owner_id)
+    ORDER BY v.vector OPERATOR(<=>) :vector::text::halfvec LIMIT :nearest::bigint
+)
+SELECT true AS is_page, v.id, v.passage, 1 - v.distance AS score FROM near AS v ORDER BY v.distance + 0, v.passage;

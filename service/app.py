@@ -1,0 +1,219 @@
+"""The composition root: puts a server together, runs it, and takes it apart.
+
+In: settings, a data folder, an address. Out: a serving process until SIGTERM or SIGINT, then exit within ten seconds.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+import structlog
+import uvicorn
+
+from service.access.keys import KeyRing, NewKey
+from service.access.scope import Scopes
+from service.db.pools import Database
+from service.embed.choose import make_provider
+from service.embed.provider import EmbeddingProvider, EmbeddingUnavailable, ProviderOptions
+from service.embed.query import QueryEmbedder
+from service.embed.query_cache import QueryCache
+from service.embed.worker import run_worker
+from service.errors import InvalidSetting
+from service.operations.operation import Services
+from service.settings import Settings
+from service.surface.http import ServerState, build_app
+from service.tenants.bootstrap import PROJECT, WORKSPACE, Prepared, ensure_first_key, ensure_pepper, prepare_database, without_password
+
+CONNECTION_FILE = "connection.json"
+_GRACE_S = 5
+
+log = structlog.get_logger("muniment.server")
+
+
+class ServeOptions(msgspec.Struct, frozen=True):
+    """Where to serve and what to run beside the API."""
+
+    data: Path
+    host: str = "127.0.0.1"
+    port: int = 8000
+    worker: bool = True
+
+
+class Announcement(msgspec.Struct, frozen=True):
+    """How to reach a server that is ready; `key` is new at every start, None where the owner's login is not at hand."""
+
+    url: str
+    mcp: str
+    key: str | None
+    workspace: str | None
+    project: str | None
+    database: str
+
+
+Ready: TypeAlias = Callable[[Announcement, Services], Awaitable[None]]
+
+
+async def serve(settings: Settings, options: ServeOptions, ready: Ready) -> None:
+    """Runs one server; calls `ready` when it takes requests. Returns after SIGTERM or SIGINT, everything stopped."""
+    stop = asyncio.Event()
+    with _listening(options.host, options.port) as listener, _signals(stop):
+        prepared = await asyncio.to_thread(prepare_database, settings, options.data, owner_needed=options.worker)
+        try:
+            _warn(prepared, settings)
+            if not stop.is_set():
+                await _serve(settings, options, prepared, listener, ready, stop)
+        finally:
+            await asyncio.to_thread(prepared.stop)
+
+
+async def _serve(
+    settings: Settings,
+    options: ServeOptions,
+    prepared: Prepared,
+    listener: socket.socket,
+    ready: Ready,
+    stop: asyncio.Event,
+) -> None:
+    provider = choose_provider(settings)
+    pepper = ensure_pepper(settings, options.data)
+    key = await asyncio.to_thread(_first_key, prepared, pepper, provider) if prepared.owner_url else None
+    state = ServerState()
+    async with open_services(settings, prepared.api_url, provider) as services:
+        app = build_app(services, KeyRing(services.database, pepper), state)
+        server = _Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=_GRACE_S))
+        announcement = _announce(options, listener, prepared, key)
+        async with asyncio.TaskGroup() as tasks:
+            if options.worker and prepared.owner_url and provider.available:
+                tasks.create_task(run_worker(prepared.owner_url, provider, settings.worker_poll_ms / 1000, stop))
+            serving = tasks.create_task(server.serve(sockets=[listener]))
+            await server.wait_started(serving)
+            with _connection_file(options.data, announcement):
+                log.info("ready", url=announcement.url)
+                await ready(announcement, services)
+                await _wait_for_end(stop, serving)
+            state.draining = True
+            await asyncio.sleep(settings.drain_ms / 1000)
+            stop.set()
+            server.should_exit = True
+
+
+@asynccontextmanager
+async def open_services(settings: Settings, api_url: str, provider: EmbeddingProvider) -> AsyncIterator[Services]:
+    """What operations work with, over a pool of connections."""
+    database = await Database.open(api_url, max_size=settings.pool_max, prepared=settings.database_prepared)
+    try:
+        embedder = QueryEmbedder(provider, QueryCache(), settings.embedding_timeout_ms / 1000) if provider.available else None
+        yield Services(database=database, scopes=Scopes(database), settings=settings, embedder=embedder)
+    finally:
+        await provider.close()
+        await database.close()
+
+
+def choose_provider(settings: Settings) -> EmbeddingProvider:
+    """The provider that is set; none, and a warning, where it cannot work: search by words goes on without it."""
+    options = ProviderOptions(model_folder=settings.embedding_model)
+    try:
+        return make_provider(settings.embedding_provider, options)
+    except EmbeddingUnavailable as error:
+        log.warning("no embeddings", provider=settings.embedding_provider, reason=error.message, hint=error.hint)
+        return make_provider("none")
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to us, so that the database is stopped too and the exit code is 0."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def wait_started(self, serving: "asyncio.Task[None]") -> None:
+        """Returns when requests are taken; raises what kept the server from starting."""
+        while not self.started:
+            if serving.done():
+                serving.result()
+                raise RuntimeError("the HTTP server ended while it was starting")
+            await asyncio.sleep(0.005)
+
+
+def _first_key(prepared: Prepared, pepper: str, provider: EmbeddingProvider) -> NewKey:
+    if prepared.owner_url is None:
+        raise ValueError("a first key needs the owner's login")
+    space = (provider.space.provider, provider.space.model, provider.space.dim) if provider.available else None
+    return ensure_first_key(prepared.owner_url, pepper, space)
+
+
+def _warn(prepared: Prepared, settings: Settings) -> None:
+    for schema, reason in (prepared.migrated.failed if prepared.migrated else {}).items():
+        log.error("a project could not be migrated", schema=schema, reason=reason)
+    if settings.database_url is not None and not settings.key_pepper:
+        log.warning("MUNIMENT_KEY_PEPPER is not set: keys are hashed without a secret of this installation")
+
+
+def _announce(options: ServeOptions, listener: socket.socket, prepared: Prepared, key: NewKey | None) -> Announcement:
+    host, port = listener.getsockname()[:2]
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+    url = f"http://{shown}:{port}"
+    database = prepared.owner_url or prepared.api_url
+    return Announcement(
+        url=url,
+        mcp=f"{url}/mcp",
+        key=key.text if key else None,
+        workspace=WORKSPACE if key else None,
+        project=PROJECT if key else None,
+        database=database if prepared.embedded else without_password(database),
+    )
+
+
+@contextmanager
+def _listening(host: str, port: int) -> Iterator[socket.socket]:
+    """Takes the address before anything is started, so that a second start fails at once."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with contextlib.closing(socket.socket(family, socket.SOCK_STREAM)) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, port))
+        except OSError as error:
+            raise InvalidSetting(f"Cannot listen on {host}:{port}: {error.strerror}.", hint="Choose another --port.") from error
+        listener.listen(1024)
+        yield listener
+
+
+@contextmanager
+def _connection_file(data: Path, announcement: Announcement) -> Iterator[None]:
+    """Tells the command line, for as long as the server runs, where it is; readable by its user alone."""
+    path = data / CONNECTION_FILE
+    data.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(".new")
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(msgspec.json.encode(announcement))
+    fresh.replace(path)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _signals(stop: asyncio.Event) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+
+
+async def _wait_for_end(stop: asyncio.Event, serving: "asyncio.Task[Any]") -> None:
+    stopped = asyncio.ensure_future(stop.wait())
+    await asyncio.wait({stopped, serving}, return_when=asyncio.FIRST_COMPLETED)
+    stopped.cancel()

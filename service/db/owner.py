@@ -1,0 +1,64 @@
+"""The owner's side of the database, for the worker: it sees every project and may build tables and indexes.
+
+In: the owner's connection string. Out: `OwnerDatabase`, whose statements each commit alone. The API never holds one.
+"""
+
+from typing import Any
+
+import asyncpg
+
+from service.db.queries import load
+from service.db.transaction import Connection, bind_schema
+from service.errors import DatabaseUnavailable
+
+
+class ProjectGone(Exception):
+    """The project was dropped while work on it went on."""
+
+
+class OwnerDatabase:
+    """One connection under the owner's login, opened again when it was lost. Not for concurrent use."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._connection: Connection | None = None
+        self._vectors = ""
+
+    async def _open(self) -> Connection:
+        if self._connection is None or self._connection.is_closed():
+            try:
+                connection = await asyncpg.connect(self._url, timeout=10, server_settings={"application_name": "muniment worker"})
+            except (OSError, asyncpg.PostgresError, TimeoutError) as error:
+                raise DatabaseUnavailable("The database does not answer under the owner's login.") from error
+            instance = await connection.fetchrow(load("control", "migrate")["find_instance"].sql)
+            if instance is None:
+                await connection.close()
+                raise DatabaseUnavailable("The database is not set up.", hint="Run `muniment migrate` first.")
+            await connection.execute("SELECT set_config('search_path', $1, false)", f'"{instance["vector_schema"]}", pg_temp')
+            self._connection = connection
+        return self._connection
+
+    async def fetch(self, sql: str, *args: Any, project: int | None = None, space: int | None = None) -> list[asyncpg.Record]:
+        """All rows; `m_0` and `vector_0` in the statement become the project's schema and the space's table."""
+        connection = await self._open()
+        text = sql if project is None else bind_schema(sql, f"m_{project:d}", space)
+        try:
+            return await connection.fetch(text, *args)
+        except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError) as error:
+            if project is None:
+                raise
+            raise ProjectGone from error
+        except (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, ConnectionError) as error:
+            await self.close()
+            raise DatabaseUnavailable from error
+
+    async def vacuum(self, project: int, tables: tuple[str, ...]) -> None:
+        """Brings statistics and the visibility map up to date after many rows were written."""
+        connection = await self._open()
+        for table in tables:
+            await connection.execute(f"VACUUM (ANALYZE) m_{project:d}.{table}")
+
+    async def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None and not connection.is_closed():
+            connection.terminate()

@@ -1,0 +1,96 @@
+"""Workspaces, projects and keys as their owner makes them: by hand, on the command line, and when a server first starts.
+
+In: the owner's connection. Out: ids, and keys, whose text is shown once and kept nowhere.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from service.access.keys import ALL_SCOPES, NewKey, make_key
+from service.db.queries import load
+from service.errors import InvalidRequest, NotFound
+from service.tenants.projects import check_name, check_slug
+from service.tenants.server_check import Owner
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A workspace or project by its number and slug."""
+
+    id: int
+    slug: str
+
+
+def create_workspace(owner: Owner, slug: str, name: str | None = None) -> Found:
+    """Makes the workspace with its role, or finds the one that stands."""
+    check_slug(slug, "workspace")
+    row = _one(owner, "create_workspace", slug, check_name(name or slug) or slug)
+    return Found(row["id"], slug)
+
+
+def find_workspace(owner: Owner, slug: str) -> Found:
+    row = _maybe(owner, "find_workspace", slug)
+    if row is None:
+        raise NotFound(f"There is no workspace {slug[:80]!r}.", hint="`muniment workspace list` shows them.")
+    return Found(row["id"], slug)
+
+
+def create_project(owner: Owner, workspace: Found, slug: str, name: str | None = None, space: tuple[str, str, int] | None = None) -> Found:
+    """Makes the project with its schema, or finds the one that stands."""
+    check_slug(slug, "project")
+    space_id = _one(owner, "add_space", *space)["id"] if space else None
+    row = _one(owner, "create_project", workspace.id, slug, check_name(name or slug) or slug, space_id)
+    return Found(row["id"], slug)
+
+
+def find_project(owner: Owner, workspace: Found, slug: str) -> Found:
+    row = _maybe(owner, "find_project", workspace.id, slug)
+    if row is None:
+        raise NotFound(f"There is no project {slug[:80]!r} in {workspace.slug}.", hint="`muniment project list` shows them.")
+    return Found(row["id"], slug)
+
+
+def create_key(
+    owner: Owner,
+    workspace: Found,
+    *,
+    pepper: str,
+    name: str,
+    scopes: Sequence[str] = ALL_SCOPES,
+    projects: Sequence[Found] | None = None,
+    default_project: Found | None = None,
+    expires_at: datetime | None = None,
+) -> NewKey:
+    """Makes a key; its text cannot be shown again."""
+    unknown = set(scopes) - set(ALL_SCOPES)
+    if unknown or not scopes:
+        raise InvalidRequest(f"scopes: {', '.join(sorted(unknown)) or 'none'} given.", hint=f"Choose of: {', '.join(ALL_SCOPES)}.")
+    key = make_key(pepper)
+    only = None if projects is None else [each.id for each in projects]
+    default = default_project.id if default_project else None
+    _one(owner, "create_key", key.id, key.hash, workspace.id, check_name(name), list(scopes), only, default, expires_at)
+    return key
+
+
+def revoke_key(owner: Owner, key_id: str) -> None:
+    """Ends a key, within seconds, everywhere."""
+    if _maybe(owner, "revoke_key", key_id) is None:
+        raise NotFound(f"There is no key {key_id[:40]!r} that could be revoked.", hint="`muniment key list` shows their ids.")
+
+
+def list_rows(owner: Owner, what: str, *args: Any) -> list[dict[str, Any]]:
+    """The rows of `list_workspaces`, `list_projects` or `list_keys`."""
+    return owner.execute(load("control", "admin")[what].sql, args).fetchall()
+
+
+def _maybe(owner: Owner, name: str, *args: Any) -> dict[str, Any] | None:
+    return owner.execute(load("control", "admin")[name].sql, args).fetchone()
+
+
+def _one(owner: Owner, name: str, *args: Any) -> dict[str, Any]:
+    row = _maybe(owner, name, *args)
+    if row is None:
+        raise LookupError(f"{name} gave no row")
+    return row

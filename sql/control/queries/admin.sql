@@ -1,0 +1,41 @@
+-- name: create_workspace
+-- A workspace with its role, or the one that stands.
+SELECT control.create_workspace($1::text, $2::text) AS id;
+
+-- name: find_workspace
+-- A workspace by its slug.
+SELECT w.id FROM control.workspace AS w WHERE w.slug = $1;
+
+-- name: list_workspaces
+-- Every workspace with its number of projects.
+SELECT w.slug AS workspace, w.name, (SELECT count(*) FROM control.project AS p WHERE p.workspace_id = w.id) AS projects, w.created_at
+FROM control.workspace AS w ORDER BY w.id;
+
+-- name: add_space
+-- The number of an embedding space, made when it is new.
+SELECT control.add_space($1::text, $2::text, $3::integer) AS id;
+
+-- name: create_project
+-- A project with its schema, or the one that stands.
+SELECT p.id, p.created FROM control.create_project($1::bigint, $2::text, $3::text, $4::integer) AS p;
+
+-- name: find_project
+-- A project by its slug.
+SELECT p.id FROM control.project AS p WHERE p.workspace_id = $1 AND p.slug = $2;
+
+-- name: list_projects
+-- The projects of a workspace.
+SELECT p.slug AS project, p.name, p.created_at FROM control.project AS p WHERE p.workspace_id = $1 ORDER BY p.id;
+
+-- name: create_key
+-- Stores a key's hash and what the key may do.
+SELECT control.create_key($1::text, $2::bytea, $3::bigint, $4::text, $5::text[], $6::bigint[], $7::bigint, $8::timestamptz) AS made;
+
+-- name: revoke_key
+-- Ends a key.
+UPDATE control.api_key AS k SET revoked_at = now() WHERE k.id = $1 AND k.revoked_at IS NULL RETURNING k.id;
+
+-- name: list_keys
+-- The keys of a workspace; their texts are kept nowhere.
+SELECT k.id, k.name, k.scopes, k.created_at, k.expires_at, k.revoked_at, k.last_used_at
+FROM control.api_key AS k WHERE k.workspace_id = $1 ORDER BY k.created_at;
