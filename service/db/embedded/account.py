@@ -81,7 +81,7 @@ def choose_account(data: Path, cluster: Path, payload: Payload) -> tuple[Account
 
 
 def _account_of_root(data: Path, cluster: Path, payload: Payload, uid: int, gid: int) -> tuple[Account, Payload]:
-    may_read_all = _holds_read_search()
+    may_read_all = holds_read_search()
     closed = _first_closed(cluster, uid, gid)
     if closed is not None and not may_read_all:
         raise EmbeddedPostgresError(
@@ -110,7 +110,8 @@ def named_account(account: Account) -> Account:
     return Account(maker.pw_uid, maker.pw_gid, account.reads_all)
 
 
-def _holds_read_search() -> bool:
+def holds_read_search() -> bool:
+    """Whether we may hand on the right to read and search every folder: root has it, unless its container took it away."""
     try:
         status = Path("/proc/self/status").read_text()
     except FileNotFoundError:

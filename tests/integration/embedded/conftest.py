@@ -3,7 +3,6 @@
 import json
 import os
 import pwd
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,7 +14,7 @@ import psycopg
 import pytest
 
 from service.db.embedded import EmbeddedServer, start_embedded
-from service.db.embedded.account import Account
+from service.db.embedded.account import Account, holds_read_search
 
 ROOT = Path(__file__).parents[3]
 OWNER = Path(__file__).with_name("owner.py")
@@ -46,19 +45,18 @@ class Owner:
 @pytest.fixture
 def place() -> Iterator[Path]:
     """A folder with a short path that every account can enter."""
-    folder = Path(tempfile.mkdtemp(prefix="m-"))
-    folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder)
+    with tempfile.TemporaryDirectory(prefix="m-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
 
 
 @pytest.fixture(scope="session")
 def template() -> Iterator[Path]:
     """A stopped data folder with a cluster in it."""
-    folder = Path(tempfile.mkdtemp(prefix="m-"))
-    start_embedded(folder).stop()
-    yield folder
-    shutil.rmtree(folder)
+    with tempfile.TemporaryDirectory(prefix="m-") as folder:
+        Path(folder).chmod(0o711)
+        start_embedded(Path(folder)).stop()
+        yield Path(folder)
 
 
 @pytest.fixture
@@ -99,7 +97,13 @@ def running() -> Callable[[Path], AbstractContextManager[EmbeddedServer]]:
 
 
 @pytest.fixture
-def user() -> Account:
+def read_search() -> None:
+    if not holds_read_search():
+        pytest.skip("needs the right to read and search every folder")
+
+
+@pytest.fixture
+def user(read_search: None) -> Account:
     """`nobody`, allowed to read everything, since the interpreter may lie in a closed home; to write only what is its own."""
     entry = pwd.getpwnam("nobody")
     return Account(entry.pw_uid, entry.pw_gid, reads_all=True)

@@ -49,6 +49,7 @@ def test_root_hands_the_server_to_an_id_of_its_own(data: Path, running: Running,
 
 
 @as_root
+@pytest.mark.usefixtures("read_search")
 def test_closed_parents_are_passed_with_the_right_to_read(
     place: Path, copy: Copy, running: Running, add_row: AddRow, rows: Rows, postmaster_pid: PostmasterPid
 ) -> None:
