@@ -1,0 +1,123 @@
+"""What `serve` says when it is ready: one line of JSON for programs, or how to connect for people; with the sample, a first question too.
+
+In: the announcement and the server's services. Out: text on standard output; with `--json` exactly one line.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.panel import Panel
+from rich.table import Table
+
+from service.access.keys import ALL_SCOPES, Caller
+from service.app import Announcement, Ready
+from service.db.scope import ProjectRef
+from service.operations.operation import Services
+from service.operations.reading import MemoryStatus, memory_status
+from service.operations.searching import MemoryQuery, QueryMemoryGraph, memory_query, query_memory_graph
+from service.sample.load import load_sample
+
+QUESTION = "what fixed the lost counts after a crash?"
+GRAPH = (
+    "START a = events(entity: $a, k: 200) MATCH (a)-[:PARTICIPATED_IN]-(n {name: $b}) "
+    "RETURN DISTINCT a.id, a.timestamp, a.summary ORDER BY a.timestamp LIMIT 200"
+)
+GRAPH_PARAMS = {"a": "save format", "b": "compaction"}
+_SHOWN = 5
+
+
+def greet(*, sample: bool, as_json: bool) -> Ready:
+    """What to do when the server is ready."""
+
+    async def ready(announcement: Announcement, services: Services) -> None:
+        if as_json:
+            print(msgspec.json.encode(announcement).decode(), flush=True)
+        console = Console(stderr=as_json, highlight=False)
+        if sample and announcement.key:
+            await _show_sample(console, announcement, services)
+        if not as_json:
+            _show_connection(console, announcement)
+
+    return ready
+
+
+async def _show_sample(console: Console, announcement: Announcement, services: Services) -> None:
+    caller = await _own_caller(announcement, services)
+    project = await services.scopes.one(caller, announcement.workspace, announcement.project)
+    with console.status("Importing the sample memory"):
+        counts = await load_sample(services.database, project)
+    console.print(f"The sample memory is there: {counts.events} events, {counts.pages} pages.")
+    await _await_vectors(console, services, caller, project)
+    await _ask(console, services, caller, project)
+    await _walk(console, services, caller, project)
+
+
+async def _own_caller(announcement: Announcement, services: Services) -> Caller:
+    """The holder of the key that was just made."""
+    key_id = (announcement.key or "").split("_")[1]
+    (row,) = await services.database.control("find_key", key_id)
+    return Caller(key_id, row["workspace_id"], row["workspace"], row["role"], frozenset(ALL_SCOPES), None, row["default_project"])
+
+
+async def _await_vectors(console: Console, services: Services, caller: Caller, project: ProjectRef) -> None:
+    """Waits until the worker has been through; without an embedder nothing is due."""
+    if services.embedder is None:
+        return
+    with console.status("Making vectors") as status:
+        while True:
+            found = await memory_status(services, caller, MemoryStatus(project=project.project))
+            if found.embedding.pending == 0:
+                return
+            status.update(f"Making vectors: {found.embedding.pending} passages left")
+            await asyncio.sleep(0.2)
+
+
+async def _ask(console: Console, services: Services, caller: Caller, project: ProjectRef) -> None:
+    started = time.perf_counter()
+    answer = await memory_query(services, caller, MemoryQuery(query=QUESTION, limit=_SHOWN, project=project.project))
+    took = (time.perf_counter() - started) * 1000
+    console.print(f'\n[bold]memory_query[/] "{QUESTION}" [dim]({took:.0f} ms; {", ".join(answer.streams_active)})[/]')
+    rows = [(hit.path, hit.title) for hit in answer.hits] + [(hit.id, hit.summary) for hit in answer.raw_hits]
+    console.print(_table(("page or event", "what it says"), rows))
+
+
+async def _walk(console: Console, services: Services, caller: Caller, project: ProjectRef) -> None:
+    started = time.perf_counter()
+    answer = await query_memory_graph(services, caller, QueryMemoryGraph(query=GRAPH, params=dict(GRAPH_PARAMS), project=project.project))
+    took = (time.perf_counter() - started) * 1000
+    console.print(f"\n[bold]query_memory_graph[/] where {' and '.join(GRAPH_PARAMS.values())} both appear [dim]({took:.0f} ms)[/]")
+    console.print(f"[dim]{escape(GRAPH)}[/]")
+    console.print(_table(answer.columns, [[str(cell) for cell in row] for row in answer.rows]))
+    for note in answer.notes:
+        console.print(f"[dim]{escape(note)}[/]")
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(escape(column), overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(str(cell)) for cell in row))
+    return table
+
+
+def _show_connection(console: Console, announcement: Announcement) -> None:
+    lines = [f"Serving at [bold]{announcement.url}[/]   MCP at [bold]{announcement.mcp}[/]   Ctrl-C stops it"]
+    if announcement.key:
+        lines += [
+            f"Workspace {announcement.workspace}, project {announcement.project}, key (shown once):",
+            f"  {announcement.key}",
+            "Connect Claude Code:",
+            f"  claude mcp add --transport http muniment {announcement.mcp} \\",
+            f'    --header "Authorization: Bearer {announcement.key}"',
+            'In another terminal: `muniment query "…"`, `muniment import --markdown DIR`, `muniment connect` for other agents.',
+        ]
+    if console.is_terminal:
+        console.print(Panel("\n".join(lines), title="Muniment", expand=False))
+    else:
+        console.print("\n" + "\n".join(lines), soft_wrap=True)
