@@ -1,7 +1,7 @@
 """The words of a text, the same way for writing and for searching.
 
-In: any text. Out: a tsvector literal with positions (`analyse`), the pieces of a text with their places (`read_words`),
-and a typed query (`read_query`). Pure, linear in the text, and never an error whatever the text holds.
+In: any text. Out: a tsvector literal with positions (`analyse`), the pieces of a text with their places (`read_words`).
+Pure, linear in the text, and never an error whatever the text holds.
 
 Words are folded and stemmed; identifiers stand whole and in parts; text written without spaces becomes overlapping
 pairs of characters and its last character alone. Stop words are left out and keep their positions.
@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 import Stemmer
 
-from service.search.scripts import HANGUL, KATAKANA, MARKS, STOP_WORDS, UNSPACED, fold_word, normalise
+from service.search.scripts import MARKS, STOP_WORDS, UNSPACED, fold_word, normalise
 
 MAX_LEXEME: Final = 100         # characters; longer runs are indexed by their start
 MAX_COMPOUND: Final = 512       # characters of a chain such as a path or an encoded blob that are read at all
@@ -23,19 +23,14 @@ MAX_PARTS: Final = 8            # more humps than this are noise, not an identif
 MAX_POSITION: Final = 16_383    # limits of tsvector
 MAX_POSITIONS: Final = 255
 MAX_BYTES: Final = 1_000_000
-MAX_TERMS: Final = 4_000        # distinct terms read from one query
-MAX_OPERATORS: Final = 32       # phrases, and excluded words, read from one query; lexemes in one phrase
 
 _RUN: Final = rf"[\w{MARKS}]+"
 _JOINT: Final = r"[-._/\\:@#+~=&%$'\u2018\u2019\u02bc\u2010\u2011]{1,3}"
-_TOKEN: Final = re.compile(rf"[A-Za-z](?:\+\+|#)(?!\w)|{_RUN}(?:{_JOINT}{_RUN})*")
-_PIECE: Final = re.compile(rf"(?P<unspaced>[{UNSPACED}]+)|(?:(?![{UNSPACED}_])[\w{MARKS}])+")
+TOKEN: Final = re.compile(rf"[A-Za-z](?:\+\+|#)(?!\w)|{_RUN}(?:{_JOINT}{_RUN})*")
+PIECE: Final = re.compile(rf"(?P<unspaced>[{UNSPACED}]+)|(?:(?![{UNSPACED}_])[\w{MARKS}])+")
 _SEGMENT: Final = re.compile(r"[^/\\]+")
 _CONTRACTION: Final = re.compile(r"(?P<base>[^\W\d_]+)['\u2018\u2019\u02bc](?P<ending>s|re|ll|ve|d|m|t)", re.IGNORECASE)
 _HUMP: Final = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d+")
-_OPERATOR: Final = re.compile(
-    r'(?P<not>(?<!\S)-)?["\u201c\u201d](?P<phrase>[^"\u201c\u201d]*)["\u201c\u201d]|(?<!\S)-(?P<word>[^\W\d_]\w[^\s"\u201c\u201d]*)'
-)
 _STEMMER: Final = Stemmer.Stemmer("english", 0)
 
 
@@ -57,34 +52,6 @@ class Word(msgspec.Struct, frozen=True):
     position: int
     main: str | None
     others: tuple[str, ...] = ()
-
-
-class Term(msgspec.Struct, frozen=True):
-    """What a query asks for: one lexeme, or several at given distances from the first; `prefix` for their beginnings."""
-
-    lexemes: tuple[str, ...]
-    distances: tuple[int, ...] = (0,)
-    prefix: bool = False
-
-    @property
-    def tsquery(self) -> str:
-        """The term as a tsquery literal."""
-        words = [quote(lexeme) + (":*" if self.prefix else "") for lexeme in self.lexemes]
-        gaps = [after - before for before, after in zip(self.distances, self.distances[1:], strict=False)]
-        return words[0] + "".join(f" <{gap}> {word}" for gap, word in zip(gaps, words[1:], strict=True))
-
-
-class WordQuery(msgspec.Struct, frozen=True):
-    """A query as words: `terms` of which any may match, `phrases` that must, `excluded` that must not.
-
-    `plain` is the text without what is excluded: what is embedded. `cut` counts the terms beyond the first 4,000.
-    """
-
-    terms: tuple[Term, ...]
-    phrases: tuple[Term, ...]
-    excluded: tuple[Term, ...]
-    plain: str
-    cut: int = 0
 
 
 def quote(lexeme: str) -> str:
@@ -119,15 +86,22 @@ def analyse(text: str, heading: str = "") -> Analysed:
 
 def read_words(text: str, position: int = 1) -> Iterator[Word]:
     """The words of a normalised text in order, numbered from `position`."""
-    for match in _TOKEN.finditer(text):
+    for match in TOKEN.finditer(text):
         token, start = match.group(), match.start()
-        words, width = _read_token(token) if len(token) <= 40 else _split_token(token)
+        words, width = _read_token(token) if len(token) <= 40 else split_token(token)
         for word in words:
             yield Word(start + word.start, start + word.end, position + word.position, word.main, word.others)
         position += width
 
 
-def _split_token(token: str) -> tuple[tuple[Word, ...], int]:
+def analyse_word(text: str) -> str | None:
+    """The rarest lexeme of one written word: its whole when it is an identifier; None when it says nothing."""
+    words = list(read_words(normalise(text)))
+    wholes = [word.others[0] for word in words if word.main is None and word.others]
+    return next(iter(wholes), None) or next((word.main for word in words if word.main), None)
+
+
+def split_token(token: str) -> tuple[tuple[Word, ...], int]:
     """The words of one token, placed from 0, and how many positions it takes."""
     contraction = _CONTRACTION.fullmatch(token)
     if contraction:
@@ -137,9 +111,9 @@ def _split_token(token: str) -> tuple[tuple[Word, ...], int]:
     words: list[Word] = []
     at: list[tuple[int, int, int]] = []
     position = 0
-    for piece in _PIECE.finditer(token[:MAX_COMPOUND]):
+    for piece in PIECE.finditer(token[:MAX_COMPOUND]):
         if piece.lastgroup:
-            words.extend(_split_unspaced(piece.group(), piece.start(), position))
+            words.extend(split_unspaced(piece.group(), piece.start(), position))
             position += len(piece.group()) + 1
         else:
             words.append(_read_run(piece.group(), piece.start(), position))
@@ -150,7 +124,7 @@ def _split_token(token: str) -> tuple[tuple[Word, ...], int]:
     return tuple(words), position
 
 
-_read_token = lru_cache(maxsize=1 << 14)(_split_token)
+_read_token = lru_cache(maxsize=1 << 14)(split_token)
 
 
 def _split_contraction(token: str, match: re.Match[str]) -> tuple[tuple[Word, ...], int]:
@@ -197,7 +171,7 @@ def _stem(word: str) -> str:
     return _STEMMER.stemWord(word) if word.isalpha() else word
 
 
-def _split_unspaced(run: str, start: int, position: int) -> Iterator[Word]:
+def split_unspaced(run: str, start: int, position: int) -> Iterator[Word]:
     """Overlapping pairs of characters, and the last one alone."""
     folded = run.casefold()
     if len(folded) != len(run):
@@ -205,93 +179,3 @@ def _split_unspaced(run: str, start: int, position: int) -> Iterator[Word]:
     for index in range(len(run) - 1):
         yield Word(start + index, start + index + 2, position + index, folded[index : index + 2])
     yield Word(start + len(run) - 1, start + len(run), position + len(run) - 1, folded[-1])
-
-
-def read_query(text: str) -> WordQuery:
-    """A query as people write it: words, "quoted phrases", -excluded words."""
-    normal = normalise(text)
-    phrases: list[Term] = []
-    excluded: list[Term] = []
-    plain: list[str] = []
-    after = 0
-    for match in _OPERATOR.finditer(normal):
-        plain.append(normal[after : match.start()])
-        after = match.end()
-        if match["word"] is not None or match["not"]:
-            excluded.extend(_read_excluded(match["word"] or match["phrase"], quoted=match["word"] is None))
-        else:
-            phrase = _read_phrase(match["phrase"])
-            phrases.extend([phrase] if phrase else [])
-            plain.append(match["phrase"])
-    plain.append(normal[after:])
-    words = " ".join(plain)
-    terms = tuple(dict.fromkeys(_read_terms(words)))
-    return WordQuery(
-        terms[:MAX_TERMS],
-        tuple(dict.fromkeys(phrases))[:MAX_OPERATORS],
-        tuple(dict.fromkeys(excluded))[:MAX_OPERATORS],
-        words.strip(),
-        max(0, len(terms) - MAX_TERMS),
-    )
-
-
-def _read_excluded(text: str, *, quoted: bool) -> list[Term]:
-    """What must not occur: the phrase, or the word or identifier as a whole."""
-    words = list(read_words(text))
-    wholes = [word for word in words if word.main is None and word.others]
-    if wholes and not quoted:
-        return [Term(wholes[0].others[:1])]
-    phrase = _read_phrase(text)
-    return [phrase] if phrase else []
-
-
-def _read_phrase(text: str) -> Term | None:
-    words = [word for word in read_words(text) if word.main is not None]
-    pairs = [(word.position, word.main or "") for word in _without_last_characters(words)][:MAX_OPERATORS]
-    pairs = [pair for pair in pairs if pair[0] - pairs[0][0] < 1_000]
-    if not pairs:
-        wholes = [word.others[0] for word in read_words(text) if word.others]
-        return Term((wholes[0],)) if wholes else None
-    if len(pairs) == 1 and len(words) == 1 and _UNSPACED_ONE.fullmatch(pairs[0][1]):
-        return Term((pairs[0][1],), prefix=True)
-    return Term(tuple(lexeme for _, lexeme in pairs), tuple(position - pairs[0][0] for position, _ in pairs))
-
-
-_UNSPACED_ONE: Final = re.compile(rf"[{UNSPACED}]")
-
-
-def _without_last_characters(words: list[Word]) -> list[Word]:
-    """In a query the last character of a run of pairs says nothing that its last pair does not, and hides what follows."""
-    kept: list[Word] = []
-    for word in words:
-        last = kept[-1] if kept else None
-        if last and last.end == word.end and last.end - last.start == 2 and word.end - word.start == 1:
-            continue
-        kept.append(word)
-    return kept
-
-
-def _read_terms(text: str) -> Iterator[Term]:
-    """The terms of which any may match: lexemes, and words of unspaced scripts as phrases of pairs."""
-    for match in _TOKEN.finditer(text):
-        token = match.group()
-        for piece in _PIECE.finditer(token[:MAX_COMPOUND]):
-            if piece.lastgroup:
-                yield from _read_unspaced_terms(piece.group())
-        for word in _split_token(token)[0]:
-            if word.main and not _UNSPACED_ONE.match(word.main):
-                yield Term((word.main,))
-            for other in word.others:
-                yield Term((other,))
-
-
-def _read_unspaced_terms(run: str) -> Iterator[Term]:
-    """A short word, or one in katakana, is one phrase; in a longer run each pair may be a word."""
-    pairs = [word.main or "" for word in _split_unspaced(run, 0, 0)]
-    if len(run) == 1:
-        yield Term((pairs[0],), prefix=True)
-    elif (len(run) == 3 and not HANGUL.search(run)) or KATAKANA.fullmatch(run):
-        yield Term(tuple(pairs[:-1]), tuple(range(len(run) - 1)))
-    else:
-        for pair in pairs[:-1]:
-            yield Term((pair,))

@@ -1,0 +1,103 @@
+"""From the parts in sql/ to the statements of the stages.
+
+In: the name of a stage and the request's filters. Out: `Compiled`: SQL with numbered values, and their names in that order.
+Compiled text is kept by stage and filters; it names tables as `m_0.…`, so that it serves every project.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+import sqlglot
+from sqlglot import exp
+
+from service.db.queries import load
+
+_DIALECT: Final = "postgres"
+
+
+class Compiled(msgspec.Struct, frozen=True):
+    """A statement, and the names of the values that it takes as $1, $2, …"""
+
+    sql: str
+    names: tuple[str, ...]
+
+    def bind(self, values: Mapping[str, Any]) -> list[Any]:
+        """The values in the statement's order."""
+        return [values[name] for name in self.names]
+
+
+@cache
+def compile_stage(name: str, filters: tuple[str, ...] = ()) -> Compiled:
+    """One of the statements of sql/project/queries/search.sql, held to the filters."""
+    return _finish(_part("search", name), filters)
+
+
+@cache
+def compile_fusion(filters: tuple[str, ...]) -> Compiled:
+    """For one project: the graph's neighbours, the fused order and what is shown, in one statement over the streams' candidates."""
+    return _finish(_with("shown", ("candidate", "fused", "seed", "shared", "edge", "neighbour", "refused", "chosen")), filters)
+
+
+@cache
+def compile_seeds() -> Compiled:
+    """For several projects: where the graph stream starts."""
+    return _finish(_with("seed", ("candidate", "fused")), ())
+
+
+@cache
+def compile_neighbours(filters: tuple[str, ...]) -> Compiled:
+    """For several projects: the graph's neighbours in one of them."""
+    return _finish(_with("neighbour", ("seed", "shared", "edge"), seed="given_seed"), filters)
+
+
+@cache
+def compile_order() -> Compiled:
+    """For several projects: the fused order over the candidates of all streams."""
+    return _finish(_with("chosen", ("candidate", "refused"), refused="fused"), ())
+
+
+@cache
+def compile_shown() -> Compiled:
+    """For several projects: what is shown of the hits in one of them."""
+    return _finish(_with("shown", ("chosen",), chosen="given_chosen"), ())
+
+
+def _part(topic: str, name: str) -> exp.Query:
+    query = sqlglot.parse_one(load("project", topic)[name].sql, dialect=_DIALECT)
+    if not isinstance(query, exp.Query):
+        raise TypeError(f"{topic}.{name} is no query")
+    return query
+
+
+def _with(name: str, parts: tuple[str, ...], **instead: str) -> exp.Query:
+    """A part of sql/project/queries/search_fusion.sql with the parts that it reads before it."""
+    query = _part("search_fusion", name)
+    for part in parts:
+        source = _part("search_fusion", instead.get(part, part))
+        query = query.with_(part, as_=source, materialized=True, copy=False)
+    return query
+
+
+def _finish(query: exp.Query, filters: tuple[str, ...]) -> Compiled:
+    for call in list(query.find_all(exp.Anonymous)):
+        if call.name in ("wanted_event", "wanted_page"):
+            call.replace(_wanted(call.name.removeprefix("wanted_"), call.expressions[0], filters))
+    names: dict[str, int] = {}
+    for placeholder in list(query.find_all(exp.Placeholder)):
+        number = names.setdefault(placeholder.name, len(names) + 1)
+        placeholder.replace(exp.Parameter(this=exp.Literal.number(number)))
+    return Compiled(query.sql(dialect=_DIALECT), tuple(names))
+
+
+def _wanted(owner: str, key: exp.Expr, filters: tuple[str, ...]) -> exp.Expr:
+    """What an event's or page's id must fulfil; true when no filter concerns it."""
+    known = load("project", "search_filters")
+    queries = [_part("search_filters", f"{owner}_{name}") for name in filters if f"{owner}_{name}" in known]
+    if not queries:
+        return exp.true()
+    one = queries[0].select("1", append=False, copy=False)
+    for query in queries[1:]:
+        one = one.where(query.args["where"].this, copy=False)
+    return exp.Exists(this=one.where(exp.column("id", table="w").eq(key.copy()), copy=False))

@@ -1,0 +1,113 @@
+"""What is asked and how it is answered: the typed request, its arguments as callers write them, the settings.
+
+In: arguments by name, aliases included. Out: `SearchRequest`; `InvalidRequest` for what cannot be read, a name that is unknown among it.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from service.errors import InvalidRequest, TooLong
+from service.memory.timestamps import parse_timestamp
+
+MAX_LIMIT: Final = 100
+MAX_QUERY: Final = 100_000
+MAX_SCOPES: Final = 25
+_ALIASES: Final = {"q": "query", "search": "query", "n": "limit", "top_k": "limit"}
+_DATE_LENGTH: Final = len("2026-01-31")
+
+
+class ScopeWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One project that a caller names."""
+
+    workspace: str | None = None
+    project: str | None = None
+
+
+class SearchRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The arguments of memory_query. `kinds` are kinds of events, and `page` for pages; of `kinds` and `tags` one must fit."""
+
+    query: str
+    workspace: str | None = None
+    project: str | None = None
+    scopes: list[ScopeWish] | None = None
+    everything: bool = msgspec.field(default=False, name="global")
+    limit: int = 10
+    explain: bool = False
+    rerank: bool | None = None
+    kinds: list[str] | None = None
+    tags: list[str] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    as_of: datetime | None = None
+
+
+class SearchSettings(msgspec.Struct, frozen=True):
+    """How streams are cut, weighed and fused; times in milliseconds."""
+
+    k: float = 60.0
+    fts_weight: float = 1.0
+    entity_weight: float = 1.0
+    graph_weight: float = 1.0
+    vector_weight: float = 1.0
+    stream_size: int = 400          # candidates of a stream, events and pages each
+    seeds: int = 20                 # of the fused order, where the graph stream starts
+    neighbour: float = 0.5          # of an event's text score that goes to those beside it in the session
+    max_terms: int = 32             # of a query, the rarest
+    max_postings: int = 5_000       # summed over the words that choose candidates
+    max_candidates: int = 20_000    # scored
+    rare: int = 50                  # events and pages that carry an entity over which the graph stream steps
+    fan: int = 1_000                # newest events of one entity, tag or session
+    started: int = 20               # names that begin like a word of the query
+    exact_vectors: int = 20_000     # passages up to which vectors are scanned without an index
+    ef_search: int = 400
+    heading: float = 0.2            # weight of a word in a heading; one in the text has 0.1
+    embed_ms: int = 5_000
+    statement_ms: int = 5_000
+    deadline_ms: int = 15_000
+    judged: int = 30                # candidates that a reranker sees
+    rerank_ms: int = 20_000
+
+
+def parse_arguments(arguments: Mapping[str, Any]) -> SearchRequest:
+    """Reads arguments by name; times are ISO-8601 text or epoch numbers, and a date as `until` or `as_of` includes its day."""
+    named: dict[str, Any] = {}
+    for name, value in arguments.items():
+        known = _ALIASES.get(name, name)
+        if known in named:
+            raise InvalidRequest(f"{name}: `{known}` is given twice.")
+        named[known] = value
+    for name in ("since", "until", "as_of"):
+        if named.get(name) is not None:
+            named[name] = _read_moment(name, named[name])
+    try:
+        request = msgspec.convert(named, SearchRequest)
+    except msgspec.ValidationError as error:
+        raise InvalidRequest(str(error)) from error
+    if len(request.query) > MAX_QUERY:
+        raise TooLong(f"query: at most {MAX_QUERY} characters.")
+    return _check_scope(request)
+
+
+def _read_moment(name: str, value: object) -> datetime:
+    if isinstance(value, bool) or not isinstance(value, str | int | float | datetime):
+        raise InvalidRequest(f"{name}: not a point in time.")
+    if isinstance(value, datetime):
+        return value
+    moment = parse_timestamp(value)
+    if name != "since" and isinstance(value, str) and len(value.strip()) == _DATE_LENGTH and "-" in value:
+        return moment + timedelta(days=1, microseconds=-1)
+    return moment
+
+
+def _check_scope(request: SearchRequest) -> SearchRequest:
+    named = request.workspace is not None or request.project is not None
+    if request.scopes is not None and (named or request.everything):
+        raise InvalidRequest("`scopes` excludes `workspace`, `project` and `global`.")
+    if request.everything and request.project is not None:
+        raise InvalidRequest("`global` excludes `project`.")
+    if request.scopes is not None and not 1 <= len(request.scopes) <= MAX_SCOPES:
+        raise InvalidRequest(f"scopes: 1 to {MAX_SCOPES} entries.")
+    return request

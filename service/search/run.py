@@ -1,0 +1,234 @@
+"""memory_query: one fused ranking over pages and events, by words, names, links and vectors.
+
+In: projects that the caller may read, a request, an embedder or none. Out: `SearchAnswer`. A stage that is cut or cannot run is absent
+and said; the others answer. The query's vector is made before any connection is held.
+"""
+
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import TypeVar
+
+from msgspec import UNSET
+
+from service.db.budget import Budget, Cut
+from service.db.pools import Database
+from service.db.scope import ProjectRef
+from service.db.transaction import Tx
+from service.search.answer import STREAMS, Chosen, Found, Scope, SearchAnswer, Shown, Stream, Truncated, show_event, show_page
+from service.search.parse import SearchRequest, SearchSettings
+from service.search.plan import SearchPlan, plan_search
+from service.search.rerank import Reranker
+from service.search.rerank import rerank as judge
+from service.search.snippets import Marks
+from service.search.stages import (
+    Facts,
+    Stage,
+    find_names,
+    find_neighbours,
+    find_seeds,
+    find_vectors,
+    find_words,
+    fuse_one,
+    order_all,
+    read_facts,
+    show,
+)
+from service.search.streams.fts import WordFacts, plan_words
+from service.search.streams.vector import QueryEmbedder, QueryVector, embed_query, explain_absence
+
+T = TypeVar("T")
+Key = tuple[int, bool, int]
+
+
+async def memory_query(
+    database: Database,
+    projects: Sequence[ProjectRef],
+    request: SearchRequest,
+    *,
+    embed: QueryEmbedder | None,
+    settings: SearchSettings,
+    reranker: Reranker | None = None,
+) -> SearchAnswer:
+    """Searches projects of which each must be readable by the caller; `scope.resolved_by` of the answer is the caller's to fill."""
+    search = _Search(database, projects, plan_search(request), settings, embed)
+    judging = reranker is not None and request.rerank is not False
+    if judging:
+        search.take = max(search.take, settings.judged)
+    search.vector = await embed_query(embed, search.plan.to_embed, settings)
+    if search.vector.note:
+        search.note(search.vector.note)
+    hits = await (search.search_one(projects[0]) if len(projects) == 1 else search.search_several())
+    hits.sort(key=lambda hit: (-hit.fused, not hit.is_page, hit.place, -hit.id))
+    if reranker is not None and judging:
+        hits = await search.rerank(reranker, hits)
+    return search.answer(hits)
+
+
+class _Search:
+    """One call: what its stages found, what was cut, what is to be said."""
+
+    def __init__(
+        self, database: Database, projects: Sequence[ProjectRef], plan: SearchPlan, settings: SearchSettings, embed: QueryEmbedder | None
+    ) -> None:
+        self.database = database
+        self.projects = projects
+        self.plan = plan
+        self.settings = settings
+        self.embed = embed
+        self.vector = QueryVector(None)
+        self.budget = Budget(settings.deadline_ms, settings.statement_ms)
+        self.found: dict[Stream, list[Found]] = {stream: [] for stream in STREAMS}
+        self.active: set[Stream] = set()
+        self.notes = dict.fromkeys(plan.notes)
+        self.truncated: list[Truncated] = []
+        self.pending = 0
+        self.take = plan.limit
+
+    def note(self, text: str) -> None:
+        self.notes[text] = None
+
+    def stage(self, tx: Tx, place: int, *, unlimited: bool = False) -> Stage:
+        return Stage(tx, place, self.plan, self.settings, None if unlimited else self.budget)
+
+    async def attempt(self, streams: Sequence[Stream], asked: Awaitable[T]) -> T | None:
+        """What a stage finds; None, with an entry for each stream that it costs, when it is cut."""
+        try:
+            result = await asked
+        except Cut as cut:
+            self.truncated += [Truncated(stream, cut.reason, f"The {stream} stream was {cut.message}.") for stream in streams]
+            return None
+        self.active.update(streams)
+        return result
+
+    async def search_one(self, project: ProjectRef) -> list[Chosen]:
+        """All stages in one transaction."""
+        async with self.database.read(project) as tx:
+            stage = self.stage(tx, 1)
+            facts = await self.attempt((), read_facts(stage))
+            await self.gather(stage, facts, facts.words if facts else None)
+            held = facts.held if facts else ()
+            hits = await self.attempt(("graph",), fuse_one(stage, self.found, held, self.take))
+            if hits is None:
+                rows = await order_all(self.stage(tx, 1, unlimited=True), self.found, self.take)
+                hits = await show(self.stage(tx, 1, unlimited=True), rows, {})
+        return hits
+
+    async def gather(self, stage: Stage, facts: Facts | None, counted: WordFacts | None) -> None:
+        """The three streams that need no other: words, names, vectors."""
+        held = facts.held if facts else ()
+        if facts is None or counted is None:
+            late = "The {} stream could not begin in time."
+            self.truncated += [Truncated(name, "statement_timeout", late.format(name)) for name in ("fts", "entity")]
+        else:
+            words = plan_words(self.plan.words, counted, self.settings)
+            if words is None:
+                self.active.add("fts")
+            else:
+                for text in words.notes:
+                    self.note(text)
+                self.found["fts"] += await self.attempt(("fts",), find_words(stage, words, held)) or []
+            self.found["entity"] += await self.attempt(("entity",), find_names(stage, facts)) or []
+        await self.gather_vectors(stage, held)
+
+    async def gather_vectors(self, stage: Stage, held: Sequence[int]) -> None:
+        """The vector stream, when the query's vector belongs to the project's space."""
+        if not self.plan.to_embed:
+            return
+        absence = explain_absence(stage.tx.space, self.embed, stage.tx.project.project)
+        if absence and self.embed is not None:
+            self.note(absence)
+        if absence or self.vector.text is None:
+            return
+        result = await self.attempt(("vector",), find_vectors(stage, self.vector.text, held))
+        if result is not None:
+            self.found["vector"] += result[0]
+            self.pending += result[1]
+
+    async def search_several(self) -> list[Chosen]:
+        """Stage by stage over the projects: each in a transaction of its own, the fusion over all of them."""
+        facts: list[Facts | None] = []
+        for place, project in enumerate(self.projects, 1):
+            async with self.database.read(project) as tx:
+                facts.append(await self.attempt((), read_facts(self.stage(tx, place))))
+        counted = _sum_facts([fact.words for fact in facts if fact])
+        for place, (project, fact) in enumerate(zip(self.projects, facts, strict=True), 1):
+            async with self.database.read(project) as tx:
+                await self.gather(self.stage(tx, place), fact, counted)
+        return await self.fuse_several(facts) if any(self.found.values()) else []
+
+    async def fuse_several(self, facts: Sequence[Facts | None]) -> list[Chosen]:
+        """Neighbours project by project, one fused order, and what is shown project by project."""
+        async with self.database.read(self.projects[0]) as tx:
+            seeds = await self.attempt(("graph",), find_seeds(self.stage(tx, 1), self.found)) or []
+        for place, (project, fact) in enumerate(zip(self.projects, facts, strict=True), 1):
+            mine = [seed for seed in seeds if seed.place == place]
+            if mine:
+                async with self.database.read(project) as tx:
+                    step = find_neighbours(self.stage(tx, place), mine, fact.held if fact else ())
+                    self.found["graph"] += await self.attempt(("graph",), step) or []
+        async with self.database.read(self.projects[0]) as tx:
+            rows = await order_all(self.stage(tx, 1, unlimited=True), self.found, self.take)
+        graph = _by_key(self.found["graph"])
+        hits: list[Chosen] = []
+        for place, project in enumerate(self.projects, 1):
+            if any(row["place"] == place for row in rows):
+                async with self.database.read(project) as tx:
+                    hits += await show(self.stage(tx, place, unlimited=True), rows, graph)
+        return hits
+
+    async def rerank(self, reranker: Reranker, hits: list[Chosen]) -> list[Chosen]:
+        """The judged first, by their scores; the rest follow in the fused order."""
+        first = hits[: self.settings.judged]
+        if len(first) < 2:
+            return hits
+        judged = await judge(reranker, self.plan.words.plain, [hit.text for hit in first], self.settings.rerank_ms)
+        if judged.note:
+            self.note(judged.note)
+            return hits
+        scored = [_with_score(first[place], judged.scores[place]) for place in judged.order]
+        return [*scored, *hits[len(first) :]]
+
+    def answer(self, hits: Sequence[Chosen]) -> SearchAnswer:
+        """The lists, each up to the limit, and what is to be said."""
+        if self.pending:
+            self.note(f"{self.pending} passages have no vector yet; words, names and links found them all the same.")
+        settings, explain = self.settings, self.plan.request.explain
+        shown = Shown(
+            projects=[project.project for project in self.projects],
+            marks=Marks.of(self.plan.words),
+            weights={stream: getattr(settings, f"{stream}_weight") for stream in STREAMS},
+            k=settings.k,
+            found={stream: _by_key(self.found[stream]) for stream in STREAMS} if explain else {},
+            explain=explain,
+        )
+        limit = self.plan.limit
+        counts: Mapping[str, int] = {stream: len(self.found[stream]) for stream in STREAMS if stream != "graph"}
+        return SearchAnswer(
+            hits=[show_page(hit, shown) for hit in [hit for hit in hits if hit.is_page][:limit]],
+            raw_hits=[show_event(hit, shown) for hit in [hit for hit in hits if not hit.is_page][:limit]],
+            scope=Scope(self.projects[0].workspace if self.projects else "", list(shown.projects), ""),
+            streams_active=[stream for stream in STREAMS if stream in self.active],
+            partial=bool(self.truncated),
+            truncated=self.truncated,
+            notes=list(self.notes),
+            stream_counts=dict(counts) if explain else UNSET,
+        )
+
+
+def _by_key(found: Sequence[Found]) -> dict[Key, Found]:
+    return {(item.place, item.is_page, item.id): item for item in found}
+
+
+def _with_score(hit: Chosen, score: float) -> Chosen:
+    return Chosen(hit.place, hit.is_page, hit.id, hit.fused, hit.ranks, hit.row, hit.via, score)
+
+
+def _sum_facts(facts: Sequence[WordFacts]) -> WordFacts:
+    """Documents and frequencies of all projects together, so that scores of different projects can be compared."""
+    frequencies: dict[str, int] = {}
+    beginnings: dict[str, int] = {}
+    for fact in facts:
+        for word, number in fact.frequencies.items():
+            frequencies[word] = frequencies.get(word, 0) + number
+        for word, number in fact.beginnings.items():
+            beginnings[word] = beginnings.get(word, 0) + number
+    return WordFacts(frequencies, beginnings, sum(fact.documents for fact in facts), sum(fact.words for fact in facts))

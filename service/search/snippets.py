@@ -1,0 +1,105 @@
+"""The part of a text that shows why it was found.
+
+In: a passage's text, the query's lexemes. Out: HTML in which only `<mark>` is markup, around the words that match.
+"""
+
+from html import escape
+from typing import Final
+
+import msgspec
+
+from service.search.scripts import normalise_with_origins
+from service.search.word_query import WordQuery
+from service.search.words import read_words
+
+LENGTH: Final = 260
+MAX_TEXT: Final = 20_000
+
+
+class Marks(msgspec.Struct, frozen=True):
+    """What is marked: lexemes, and beginnings of lexemes."""
+
+    lexemes: frozenset[str]
+    beginnings: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, query: WordQuery) -> "Marks":
+        """The lexemes of a query's terms and phrases."""
+        terms = (*query.terms, *query.phrases)
+        whole = frozenset(lexeme for term in terms if not term.prefix for lexeme in term.lexemes)
+        return cls(whole, tuple(term.lexemes[0] for term in terms if term.prefix))
+
+    def holds(self, lexeme: str) -> bool:
+        return lexeme in self.lexemes or (bool(self.beginnings) and lexeme.startswith(self.beginnings))
+
+
+def make_snippet(text: str, marks: Marks) -> str:
+    """At most about 260 characters around the densest matches; the beginning when nothing matches."""
+    text = text[:MAX_TEXT]
+    spans = _find_spans(text, marks)
+    start, end = _choose_window(text, spans)
+    pieces = ["…"] if start > 0 else []
+    at = start
+    for low, high in _join_spans(spans):
+        low, high = max(low, at), min(high, end)
+        if low < high:
+            pieces += [escape(text[at:low]), "<mark>", escape(text[low:high]), "</mark>"]
+            at = high
+    pieces.append(escape(text[at:end]))
+    if end < len(text):
+        pieces.append("…")
+    return "".join(pieces).strip()
+
+
+def _find_spans(text: str, marks: Marks) -> list[tuple[int, int, str]]:
+    """Where the text matches, and which lexeme, in order."""
+    normal, origins = normalise_with_origins(text)
+    spans: list[tuple[int, int, str]] = []
+    for word in read_words(normal):
+        for lexeme in (word.main, *word.others):
+            if lexeme is not None and marks.holds(lexeme):
+                start, end = word.start, word.end
+                if marks.beginnings and lexeme not in marks.lexemes:
+                    end = min(end, start + max(len(mark) for mark in marks.beginnings))
+                spans.append((origins[start], origins[end], lexeme) if origins else (start, end, lexeme))
+                break
+    return sorted(spans)
+
+
+def _choose_window(text: str, spans: list[tuple[int, int, str]]) -> tuple[int, int]:
+    """The window with the most different lexemes, the first of those, moved to the bounds of words."""
+    if len(text) <= LENGTH:
+        return 0, len(text)
+    best, first, last = 0, 0, 0
+    inside: dict[str, int] = {}
+    low = 0
+    for high, (_, end, lexeme) in enumerate(spans):
+        inside[lexeme] = inside.get(lexeme, 0) + 1
+        while low < high and end - spans[low][0] > LENGTH:
+            gone = spans[low][2]
+            inside[gone] -= 1
+            if not inside[gone]:
+                del inside[gone]
+            low += 1
+        if len(inside) > best:
+            best, first, last = len(inside), spans[low][0], end
+    start = max(0, min(first - (LENGTH - min(LENGTH, last - first)) // 3, len(text) - LENGTH))
+    if start > 0:
+        space = text.find(" ", start, max(start, min(first, start + 30)))
+        start = space + 1 if space >= 0 else start
+    end = min(len(text), start + LENGTH)
+    if end < len(text):
+        space = text.rfind(" ", max(last, end - 30), end)
+        end = space if space > start else end
+    return start, end
+
+
+def _join_spans(spans: list[tuple[int, int, str]]) -> list[tuple[int, int]]:
+    """Spans that overlap or touch as one."""
+    joined: list[tuple[int, int]] = []
+    for start, end, _ in spans:
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], end))
+        else:
+            joined.append((start, end))
+    return joined

@@ -1,0 +1,187 @@
+"""The statements of memory_query, one function each, within a transaction in one project.
+
+In: a transaction, the plan, what earlier stages found. Out: `Found` by stream, `Chosen` in the fused order. Each raises `Cut` when its
+time is over, which costs only that stage.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from service.db.budget import Budget
+from service.db.transaction import Tx
+from service.search.answer import STREAMS, Chosen, Found, Stream
+from service.search.compile import (
+    Compiled,
+    compile_fusion,
+    compile_neighbours,
+    compile_order,
+    compile_seeds,
+    compile_shown,
+    compile_stage,
+)
+from service.search.parse import SearchSettings
+from service.search.plan import SearchPlan
+from service.search.streams.entity import choose_pattern
+from service.search.streams.fts import WordFacts, WordPlan
+from service.search.streams.graph import Seed, fusion_values, graph_values, seed_values
+from service.search.streams.vector import choose_statements, index_settings, vector_values
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What a project says of the query: its words, the entities and tags it spells, the tags it is held to."""
+
+    words: WordFacts
+    entities: Mapping[int, str]
+    tags: Mapping[int, str]
+    held: tuple[int, ...]
+
+
+class Stage(msgspec.Struct, frozen=True):
+    """Where a stage runs: its transaction, the number of the project, what is asked, and the time it has."""
+
+    tx: Tx
+    place: int
+    plan: SearchPlan
+    settings: SearchSettings
+    budget: Budget | None
+
+    async def ask(self, statement: Compiled, values: Mapping[str, Any]) -> list[Any]:
+        """Runs a statement with the filters' values and these."""
+        return await self.tx.fetch(statement.sql, *statement.bind({**self.plan.values, **values}), budget=self.budget)
+
+    def read(self, rows: Iterable[Any]) -> list[Found]:
+        """Rows of a stream as candidates."""
+        return [Found(self.place, row["is_page"], row["id"], row["passage"], row["score"]) for row in rows]
+
+
+async def read_facts(stage: Stage) -> Facts:
+    """How rare the words are, and which names are spelled exactly."""
+    plan = stage.plan
+    words = {lexeme for term in plan.words.terms if not term.prefix for lexeme in term.lexemes}
+    words.update(lexeme for _, lexeme in plan.names.starts)
+    values = {
+        "words": sorted(words),
+        "starts": sorted({term.lexemes[0] for term in plan.words.terms if term.prefix}),
+        "names": list(plan.names.names),
+    }
+    topics: dict[str, dict[Any, Any]] = {name: {} for name in ("word", "start", "documents", "length", "entity", "tag", "held")}
+    for row in await stage.ask(compile_stage("facts"), values):
+        topic, key, number = row
+        if topic in ("entity", "tag", "held"):
+            topics[topic][number] = key
+        else:
+            topics[topic][key] = number
+    counted = WordFacts(topics["word"], topics["start"], topics["documents"].get(None, 0), topics["length"].get(None, 0))
+    return Facts(counted, topics["entity"], topics["tag"], tuple(topics["held"]))
+
+
+async def find_words(stage: Stage, words: WordPlan, held: Sequence[int]) -> list[Found]:
+    """The `fts` stream."""
+    values = {**words.values(stage.settings), "held": held, "stream_size": stage.settings.stream_size}
+    return stage.read(await stage.ask(compile_stage("words", stage.plan.filters), values))
+
+
+async def find_names(stage: Stage, facts: Facts) -> list[Found]:
+    """The `entity` stream."""
+    names = stage.plan.names
+    frequencies = dict(facts.words.frequencies)
+    values = {
+        **names.values(),
+        "entities": list(facts.entities),
+        "tag_ids": list(facts.tags),
+        "pattern": choose_pattern(names, (*facts.entities.values(), *facts.tags.values()), frequencies),
+        "started": stage.settings.started,
+        "fan": stage.settings.fan,
+        "held": facts.held,
+        "stream_size": stage.settings.stream_size,
+    }
+    rows = await stage.ask(compile_stage("names", stage.plan.name_filters), values)
+    return [Found(stage.place, row["is_page"], row["id"], None, row["score"], tuple(row["matched"])) for row in rows]
+
+
+async def find_vectors(stage: Stage, vector: str, held: Sequence[int]) -> tuple[list[Found], int]:
+    """The `vector` stream, and how many passages have no vector yet."""
+    facts = (await stage.ask(compile_stage("vector_facts"), {}))[0]
+    statements = choose_statements(facts["documents"], facts["indexed"], stage.settings)
+    if statements != ("vectors",):
+        await stage.tx.set_local(**index_settings(facts["version"], stage.settings))
+    values = {**vector_values(vector, stage.settings), "held": held}
+    found: dict[tuple[bool, int], Found] = {}
+    for name in statements:
+        for item in stage.read(await stage.ask(compile_stage(name, stage.plan.filters), values)):
+            key = (item.is_page, item.id)
+            if key not in found or item.score > found[key].score:
+                found[key] = item
+    ordered = sorted(found.values(), key=lambda item: (-item.score, -item.id))
+    events = [item for item in ordered if not item.is_page][: stage.settings.stream_size]
+    pages = [item for item in ordered if item.is_page][: stage.settings.stream_size]
+    return [*events, *pages], max(0, facts["pending"])
+
+
+async def fuse_one(stage: Stage, found: Mapping[Stream, Sequence[Found]], held: Sequence[int], take: int) -> list[Chosen]:
+    """For one project: neighbours, fusion and what is shown, in one statement."""
+    values = {**candidate_values(found), **fusion_values(stage.settings), **graph_values(stage.settings), "take": take, "held": held}
+    rows = await stage.ask(compile_fusion(stage.plan.filters), values)
+    return [_chosen(row, row, tuple(row["via"]) if row["via"] else None) for row in rows]
+
+
+async def find_seeds(stage: Stage, found: Mapping[Stream, Sequence[Found]]) -> list[Seed]:
+    """For several projects: where the graph stream starts."""
+    values = {**candidate_values(found), **fusion_values(stage.settings), "seeds": stage.settings.seeds}
+    return [Seed(row["place"], row["is_page"], row["id"], row["fused"]) for row in await stage.ask(compile_seeds(), values)]
+
+
+async def find_neighbours(stage: Stage, seeds: Sequence[Seed], held: Sequence[int]) -> list[Found]:
+    """For several projects: the `graph` stream in this one."""
+    values = {**seed_values(seeds), **graph_values(stage.settings), "held": held}
+    rows = await stage.ask(compile_neighbours(stage.plan.filters), values)
+    return [Found(stage.place, row["is_page"], row["id"], None, row["score"], tuple(row["via"])) for row in rows]
+
+
+async def order_all(stage: Stage, found: Mapping[Stream, Sequence[Found]], take: int) -> list[Any]:
+    """For several projects: the fused order, without what is shown."""
+    values = {**candidate_values(found), **fusion_values(stage.settings), "take": take}
+    return await stage.ask(compile_order(), values)
+
+
+async def show(stage: Stage, rows: Sequence[Any], graph: Mapping[tuple[int, bool, int], Found]) -> list[Chosen]:
+    """For several projects: what is shown of this one's hits."""
+    mine = {(row["is_page"], row["id"]): row for row in rows if row["place"] == stage.place}
+    values = {
+        "chosen_pages": [is_page for is_page, _ in mine],
+        "chosen_ids": [number for _, number in mine],
+        "chosen_passages": [row["passage"] for row in mine.values()],
+    }
+    shown = await stage.ask(compile_shown(), values)
+    hits: list[Chosen] = []
+    for row in shown:
+        step = graph.get((stage.place, row["is_page"], row["id"]))
+        hits.append(_chosen(mine[row["is_page"], row["id"]], row, step.names if step else None))
+    return hits
+
+
+def candidate_values(found: Mapping[Stream, Sequence[Found]]) -> dict[str, Any]:
+    """The candidates of all streams as arrays."""
+    items = [(STREAMS.index(stream) + 1, item) for stream, candidates in found.items() for item in candidates]
+    return {
+        "streams": [number for number, _ in items],
+        "places": [item.place for _, item in items],
+        "pages": [item.is_page for _, item in items],
+        "ids": [item.id for _, item in items],
+        "passages": [item.passage for _, item in items],
+        "scores": [item.score for _, item in items],
+    }
+
+
+def _chosen(order: Any, row: Any, via: tuple[str, ...] | None) -> Chosen:
+    return Chosen(
+        place=order["place"],
+        is_page=order["is_page"],
+        id=order["id"],
+        fused=order["fused"],
+        ranks={stream: order[f"{stream}_rank"] for stream in STREAMS},
+        row=row,
+        via=via,
+    )

@@ -1,0 +1,122 @@
+"""The `entity` stream: which names a query can mean.
+
+In: the text of a query. Out: `NameQuery`, spellings to look up: entities, tags, pages, sessions and public ids.
+"""
+
+import re
+import uuid
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from service.search.scripts import STOP_WORDS, UNSPACED, fold_name, fold_word, normalise
+from service.search.words import analyse_word
+
+MAX_NAME_WORDS: Final = 6
+MAX_WORDS: Final = 200          # of a query, read for names
+MAX_NAMES: Final = 2_000
+MAX_STARTS: Final = 4
+_UNSPACED: Final = re.compile(rf"[{UNSPACED}]{{2,}}")
+_EDGES: Final = " \t\n\r\"'`“”‘’«»「」『』()[]{}<>,;:!?.…。、，；：！？"
+_EVENT: Final = re.compile(r"evt_([1-9][0-9]{0,17})")
+_PAGE: Final = re.compile(r"pg_([1-9][0-9]{0,17})")
+_LONGEST: Final = 200
+
+
+class NameQuery(msgspec.Struct, frozen=True):
+    """`names` are folded spellings that may be an entity or a tag, `page_names` a page; `spelled` are raw, for sessions and paths.
+
+    `starts` are the words that a name may begin with, or a word within it, by the lexeme that tells how rare each is.
+    """
+
+    names: tuple[str, ...]
+    page_names: tuple[str, ...]
+    spelled: tuple[str, ...]
+    starts: tuple[tuple[str, str], ...]
+    event_ids: tuple[int, ...]
+    page_ids: tuple[int, ...]
+    uuids: tuple[uuid.UUID, ...]
+
+    def values(self) -> dict[str, Any]:
+        """What the statement `names` takes, entities, tags and the pattern excepted."""
+        return {
+            "page_names": list(self.page_names),
+            "sessions": list(self.spelled),
+            "uuids": list(self.uuids),
+            "event_ids": list(self.event_ids),
+            "page_ids": list(self.page_ids),
+        }
+
+
+def read_names(text: str) -> NameQuery:
+    """Every run of up to six words, bare of punctuation at its ends, and every piece of a run without spaces."""
+    words = [word for word in (word.strip(_EDGES) for word in normalise(text).replace("\x00", " ").split()[:MAX_WORDS]) if word]
+    spelled = _unique(_runs(words))
+    pieces = _unique(piece for word in words for piece in _pieces(word))
+    names = _unique(fold_name(name) for name in (*spelled, *pieces))
+    names = tuple(name for name in names if name not in STOP_WORDS)
+    whole = fold_name(" ".join(words))
+    pages = [name for name in names if " " in name or "/" in name or "." in name or name == whole]
+    return NameQuery(
+        names=names,
+        page_names=_unique((*spelled, *pages)) if len(words) == 1 else _unique((*(s for s in spelled if "/" in s or "." in s), *pages)),
+        spelled=spelled,
+        starts=_starts(words),
+        event_ids=tuple(int(match[1]) for match in map(_EVENT.fullmatch, words) if match),
+        page_ids=tuple(int(match[1]) for match in map(_PAGE.fullmatch, words) if match),
+        uuids=_uuids(words),
+    )
+
+
+def choose_pattern(query: NameQuery, named: Iterable[str], frequencies: dict[str, int]) -> str | None:
+    """A pattern of names that have a word beginning like one of the query's rarest words, those of exactly matched names excepted."""
+    taken = {word for name in named for word in name.split()}
+    left = [(frequencies.get(lexeme, 0), start) for start, lexeme in query.starts if start not in taken]
+    starts = [start for _, start in sorted(left)[:MAX_STARTS]]
+    if not starts:
+        return None
+    return "(^|[^[:alnum:]])(" + "|".join(re.sub(r"([^\w\s])", r"\\\1", start) for start in starts) + ")"
+
+
+def _runs(words: list[str]) -> Iterable[str]:
+    for count in range(1, MAX_NAME_WORDS + 1):
+        for start in range(len(words) - count + 1):
+            run = " ".join(words[start : start + count])
+            if len(run) <= _LONGEST:
+                yield run
+
+
+def _pieces(word: str) -> Iterable[str]:
+    """In a run without spaces any piece of 2 to 8 characters may be a name."""
+    for match in _UNSPACED.finditer(word):
+        run = match.group()[:100]
+        for size in range(2, min(8, len(run)) + 1):
+            for start in range(len(run) - size + 1):
+                yield run[start : start + size]
+
+
+def _starts(words: list[str]) -> tuple[tuple[str, str], ...]:
+    starts: dict[str, str] = {}
+    for word in words:
+        folded = fold_name(word)
+        long = len(folded) >= 3 or _UNSPACED.fullmatch(folded)
+        lexeme = analyse_word(word) if long and len(folded) <= 100 and fold_word(word) not in STOP_WORDS else None
+        if lexeme:
+            starts.setdefault(folded, lexeme)
+    return tuple(starts.items())
+
+
+def _uuids(words: list[str]) -> tuple[uuid.UUID, ...]:
+    found: list[uuid.UUID] = []
+    for word in words:
+        if len(word) in (32, 36):
+            try:
+                found.append(uuid.UUID(word))
+            except ValueError:
+                continue
+    return tuple(found)
+
+
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))[:MAX_NAMES]

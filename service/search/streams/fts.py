@@ -1,0 +1,94 @@
+"""The `fts` stream: which words choose the candidates, and what each word weighs.
+
+In: a query's words and how many passages hold them. Out: `WordPlan`, the values of the statement `words`.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from service.search.parse import SearchSettings
+from service.search.word_query import Term, WordQuery
+
+
+class WordFacts(msgspec.Struct, frozen=True):
+    """Over all projects that are searched: passages by lexeme (by beginning for prefixes), passages in all, words in all."""
+
+    frequencies: Mapping[str, int]
+    beginnings: Mapping[str, int]
+    documents: int
+    words: int
+
+
+class WordPlan(msgspec.Struct, frozen=True):
+    """The terms that are scored, the tsquery that chooses candidates, and what was left out."""
+
+    terms: tuple[Term, ...]
+    weights: tuple[float, ...]
+    candidates: str
+    mean_length: float
+    notes: tuple[str, ...]
+
+    def values(self, settings: SearchSettings) -> dict[str, Any]:
+        """What the statement takes."""
+        return {
+            "terms": [term.tsquery for term in self.terms],
+            "weights": list(self.weights),
+            "phrase": [len(term.lexemes) > 1 for term in self.terms],
+            "candidates": self.candidates,
+            "mean_length": self.mean_length,
+            "labels": [0.1, 0.2, 0.4, settings.heading],
+            "neighbour": settings.neighbour,
+        }
+
+
+def plan_words(query: WordQuery, facts: WordFacts, settings: SearchSettings) -> WordPlan | None:
+    """Keeps the rarest terms, and lets the rarest of them choose; None when no word of the query is known."""
+    known = sorted(((_frequency(term, facts), term) for term in query.terms), key=lambda pair: pair[0])
+    known = [pair for pair in known if pair[0] > 0]
+    if not known:
+        return None
+    kept = known[: settings.max_terms]
+    notes: list[str] = []
+    if len(known) > len(kept) or query.cut:
+        notes.append(f"The query has {len(query.terms) + query.cut} terms: the {len(kept)} rarest were searched.")
+    if query.phrases:
+        candidates = " | ".join(f"({phrase.tsquery})" for phrase in query.phrases)
+    else:
+        choosing = _choose(kept, settings.max_postings)
+        candidates = " | ".join(f"({term.tsquery})" for term in choosing)
+        if len(choosing) < len(kept):
+            common = ", ".join(term.lexemes[0] for _, term in kept[len(choosing) :][:5])
+            notes.append(f"Passages were chosen by the {len(choosing)} rarest terms; common ones only ranked them: {common}.")
+    return WordPlan(
+        terms=tuple(term for _, term in kept),
+        weights=tuple(_rarity(frequency, facts.documents) for frequency, _ in kept),
+        candidates=candidates,
+        mean_length=max(1.0, facts.words / max(1, facts.documents)),
+        notes=tuple(notes),
+    )
+
+
+def _frequency(term: Term, facts: WordFacts) -> int:
+    """Passages that hold the term; for a phrase at most as many as hold its rarest pair."""
+    if term.prefix:
+        return facts.beginnings.get(term.lexemes[0], 0)
+    return min(facts.frequencies.get(lexeme, 0) for lexeme in term.lexemes)
+
+
+def _choose(terms: Sequence[tuple[int, Term]], most: int) -> list[Term]:
+    """The rarest terms, as many as stay within `most` postings; always one."""
+    chosen: list[Term] = []
+    postings = 0
+    for frequency, term in terms:
+        postings += frequency
+        if chosen and postings > most:
+            break
+        chosen.append(term)
+    return chosen
+
+
+def _rarity(frequency: int, documents: int) -> float:
+    return math.log(1 + (documents - min(frequency, documents) + 0.5) / (frequency + 0.5))

@@ -1,0 +1,45 @@
+"""The `graph` stream: what stands one step from the first hits of the others.
+
+In: settings; for several projects the seeds of one of them. Out: the values of the statements that find neighbours and fuse.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from service.search.parse import SearchSettings
+
+
+class Seed(msgspec.Struct, frozen=True):
+    """A hit where the graph stream starts, by its fused score so far; `place` numbers its project."""
+
+    place: int
+    is_page: bool
+    id: int
+    fused: float
+
+
+def graph_values(settings: SearchSettings) -> dict[str, Any]:
+    """What the search for neighbours takes, filters excepted."""
+    return {"seeds": settings.seeds, "rare": settings.rare, "stream_size": settings.stream_size}
+
+
+def fusion_values(settings: SearchSettings) -> dict[str, Any]:
+    """What fusing takes, candidates excepted."""
+    return {
+        "k": settings.k,
+        "fts_weight": settings.fts_weight,
+        "entity_weight": settings.entity_weight,
+        "graph_weight": settings.graph_weight,
+        "vector_weight": settings.vector_weight,
+    }
+
+
+def seed_values(seeds: Sequence[Seed]) -> dict[str, Any]:
+    """The seeds of one project as arrays."""
+    return {
+        "seed_pages": [seed.is_page for seed in seeds],
+        "seed_ids": [seed.id for seed in seeds],
+        "seed_scores": [seed.fused for seed in seeds],
+    }
