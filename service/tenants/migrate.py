@@ -82,6 +82,7 @@ def apply_area(owner: Owner, area: Area, schema: str, vectors: str, phase: Phase
     """Applies to one schema what its ledger lacks, inside the caller's transaction; gives the names of what was applied."""
     queries = load("control", "migrate")
     owner.execute(queries["lock_schema"].sql, (schema,))
+    owner.execute(queries["set_timeouts"].sql)
     if not _value(owner, queries["schema_exists"].sql, schema):
         raise LookupError("its schema is missing: restore it, or drop the project")
     owner.execute(queries["set_search_path"].sql, (f'{schema}, "{vectors}", pg_temp',))

@@ -23,6 +23,10 @@ SELECT pg_advisory_lock(hashtextextended('muniment migrate', 0));
 -- One migration at a time on a schema; held until the transaction ends.
 SELECT pg_advisory_xact_lock(hashtextextended($1, 1));
 
+-- name: set_timeouts
+-- A migration that waits for a lock would make everybody behind it wait too: it gives up, and the next run finishes it.
+SELECT set_config('lock_timeout', '10s', true), set_config('statement_timeout', '10min', true);
+
 -- name: schema_exists
 -- Whether a schema stands.
 SELECT to_regnamespace($1) IS NOT NULL AS found;

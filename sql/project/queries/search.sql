@@ -29,7 +29,7 @@ WITH term AS MATERIALIZED (
         (SELECT sum(t.weight * ts_rank(CAST(:labels AS real[]), p.words, t.query)) FROM term AS t WHERE NOT t.phrase OR p.words @@ t.query)
             / sqrt(0.6 + 0.4 * p.length / :mean_length::double precision) AS score
     FROM m_0.passage AS p
-    WHERE p.words @@ :candidates::text::tsquery
+    WHERE p.words @@ (SELECT :candidates::text::tsquery)
 ), event_hit AS (
     SELECT DISTINCT ON (f.event_id) f.event_id AS id, f.id AS passage, f.score
     FROM found AS f
@@ -124,26 +124,27 @@ UNION ALL
     GROUP BY c.id ORDER BY 3 DESC, 2 DESC LIMIT :stream_size::bigint
 );
 
--- name: vector_facts
--- Which kinds of vectors have an index, how many passages have no vector yet, and which pgvector it is.
-SELECT
-    (SELECT coalesce(array_agg(pg_get_expr(i.indpred, i.indrelid)), '{}')
-        FROM pg_catalog.pg_index AS i
-            JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid
-            JOIN pg_catalog.pg_am AS a ON a.oid = c.relam
-        WHERE i.indrelid = 'm_0.vector_0'::regclass AND i.indisvalid AND a.amname = 'hnsw') AS indexed,
-    (SELECT x.extversion FROM pg_catalog.pg_extension AS x WHERE x.extname = 'vector') AS version,
-    c.documents, c.documents - (SELECT count(*) FROM m_0.vector_0 AS v) AS pending
-FROM m_0.counter AS c;
+-- name: vector_indexes
+-- Which kinds of vectors have an index, and which pgvector it is.
+SELECT coalesce(array_agg(pg_get_expr(i.indpred, i.indrelid)), '{}') AS indexed,
+    (SELECT x.extversion FROM pg_catalog.pg_extension AS x WHERE x.extname = 'vector') AS version
+FROM pg_catalog.pg_index AS i
+    JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid
+    JOIN pg_catalog.pg_am AS a ON a.oid = c.relam
+WHERE i.indrelid = 'm_0.vector_0'::regclass AND i.indisvalid AND a.amname = 'hnsw';
+
+-- name: vector_count
+-- How many passages have a vector.
+SELECT count(*) AS number FROM m_0.vector_0 AS v;
 
 -- name: vectors
 -- The nearest passage of each event and page by an exact scan: no index serves the function.
 WITH event_near AS MATERIALIZED (
-    SELECT v.owner_id AS id, v.passage_id AS passage, cosine_distance(v.vector, :vector::text::halfvec) AS distance
+    SELECT v.owner_id AS id, v.passage_id AS passage, cosine_distance(v.vector, (SELECT :vector::text::halfvec)) AS distance
     FROM m_0.vector_0 AS v WHERE v.kind < 2 AND wanted_event(v.owner_id)
     ORDER BY distance, v.passage_id LIMIT :nearest::bigint
 ), page_near AS MATERIALIZED (
-    SELECT v.owner_id AS id, v.passage_id AS passage, cosine_distance(v.vector, :vector::text::halfvec) AS distance
+    SELECT v.owner_id AS id, v.passage_id AS passage, cosine_distance(v.vector, (SELECT :vector::text::halfvec)) AS distance
     FROM m_0.vector_0 AS v WHERE v.kind = 2 AND wanted_page(v.owner_id)
     ORDER BY distance, v.passage_id LIMIT :nearest::bigint
 )

@@ -10,13 +10,11 @@ SELECT w.id FROM m_0.page AS w WHERE 'page' = ANY(:kinds::text[]);
 
 -- name: event_tags
 -- Events that carry one of the tags.
-SELECT w.id FROM m_0.event AS w
-WHERE EXISTS (SELECT 1 FROM m_0.membership AS x WHERE x.event_id = w.id AND x.tag_id = ANY(:held::bigint[]));
+SELECT w.id FROM m_0.event AS w WHERE w.id IN (SELECT x.event_id FROM m_0.membership AS x WHERE x.tag_id = ANY(:held::bigint[]));
 
 -- name: page_tags
 -- Pages that carry one of the tags.
-SELECT w.id FROM m_0.page AS w
-WHERE EXISTS (SELECT 1 FROM m_0.page_tag AS x WHERE x.page_id = w.id AND x.tag_id = ANY(:held::bigint[]));
+SELECT w.id FROM m_0.page AS w WHERE w.id IN (SELECT x.page_id FROM m_0.page_tag AS x WHERE x.tag_id = ANY(:held::bigint[]));
 
 -- name: event_since
 -- Events from this moment on.
@@ -49,23 +47,23 @@ SELECT w.id FROM m_0.page AS w WHERE w.updated_at <= :as_of::timestamptz;
 -- name: event_phrases
 -- Events that hold every quoted phrase.
 SELECT w.id FROM m_0.event AS w
-WHERE NOT EXISTS (
-    SELECT 1 FROM unnest(:phrases::text[]) AS q (phrase)
-    WHERE NOT EXISTS (SELECT 1 FROM m_0.passage AS x WHERE x.event_id = w.id AND x.words @@ q.phrase::tsquery));
+WHERE w.id IN (
+    SELECT x.event_id FROM unnest(:phrases::text[]) AS q (phrase) JOIN m_0.passage AS x ON x.words @@ q.phrase::tsquery
+    WHERE x.event_id IS NOT NULL GROUP BY x.event_id HAVING count(DISTINCT q.phrase) = cardinality(:phrases::text[]));
 
 -- name: page_phrases
 -- Pages that hold every quoted phrase.
 SELECT w.id FROM m_0.page AS w
-WHERE NOT EXISTS (
-    SELECT 1 FROM unnest(:phrases::text[]) AS q (phrase)
-    WHERE NOT EXISTS (SELECT 1 FROM m_0.passage AS x WHERE x.page_id = w.id AND x.words @@ q.phrase::tsquery));
+WHERE w.id IN (
+    SELECT x.page_id FROM unnest(:phrases::text[]) AS q (phrase) JOIN m_0.passage AS x ON x.words @@ q.phrase::tsquery
+    WHERE x.page_id IS NOT NULL GROUP BY x.page_id HAVING count(DISTINCT q.phrase) = cardinality(:phrases::text[]));
 
 -- name: event_excluded
 -- Events that hold none of the excluded words.
 SELECT w.id FROM m_0.event AS w
-WHERE NOT EXISTS (SELECT 1 FROM m_0.passage AS x WHERE x.event_id = w.id AND x.words @@ :excluded::text::tsquery);
+WHERE w.id NOT IN (SELECT x.event_id FROM m_0.passage AS x WHERE x.words @@ (SELECT :excluded::text::tsquery) AND x.event_id IS NOT NULL);
 
 -- name: page_excluded
 -- Pages that hold none of the excluded words.
 SELECT w.id FROM m_0.page AS w
-WHERE NOT EXISTS (SELECT 1 FROM m_0.passage AS x WHERE x.page_id = w.id AND x.words @@ :excluded::text::tsquery);
+WHERE w.id NOT IN (SELECT x.page_id FROM m_0.passage AS x WHERE x.words @@ (SELECT :excluded::text::tsquery) AND x.page_id IS NOT NULL);
