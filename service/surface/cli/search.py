@@ -1,0 +1,204 @@
+"""`query`, `graph` and `status`: ask a server, print the answer."""
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+import rich_click as click
+from rich.console import Console
+from rich.text import Text
+
+from service.errors import Problem
+from service.surface.cli.client import Client, Scope
+from service.surface.cli.connection import Options, find_connection
+from service.surface.cli.failure import Failure
+from service.surface.cli.options import common, json_object
+from service.surface.cli.output import line, marked, print_json, print_notes, progress, stdout, table
+
+_POLL_S: Final = 0.5
+_STREAMS: Final = (("words", "fts_rank"), ("names", "entity_rank"), ("links", "graph_rank"), ("meaning", "vector_rank"))
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """A page or an event that was found."""
+
+    rank: float
+    snippet: str = ""
+    project: str = ""
+    path: str | None = None
+    title: str = ""
+    updated_at: str | None = None
+    id: str = ""
+    session: str | None = None
+    kind: str = ""
+    summary: str = ""
+    timestamp: str | None = None
+    explain: dict[str, Any] | None = None
+
+
+class SearchAnswer(msgspec.Struct, frozen=True):
+    hits: list[Hit]
+    raw_hits: list[Hit]
+    notes: list[str] = []
+
+
+class GraphAnswer(msgspec.Struct, frozen=True):
+    columns: list[str]
+    rows: list[list[Any]]
+    notes: list[str] = []
+
+
+class Embedding(msgspec.Struct, frozen=True):
+    provider: str | None
+    model: str | None
+    dim: int | None
+    pending: int
+    embedded: int
+    failed: int
+
+
+class Status(msgspec.Struct, frozen=True):
+    workspace: str
+    project: str
+    counts: dict[str, int]
+    embedding: Embedding
+    newest_event: str | None
+
+
+@click.command()
+@click.argument("text")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="How many pages and how many events at most.  [default: 10]")
+@click.option("--explain", is_flag=True, help="Say for each hit how each stream ranked it.")
+@click.option("--kinds", multiple=True, metavar="KIND", help="Only events of this kind; may be given several times.")
+@click.option("--tags", multiple=True, metavar="TAG", help="Only what carries this tag; may be given several times.")
+@click.option("--since", metavar="TIME", help="Only from this point in time on (ISO-8601).")
+@click.option("--until", metavar="TIME", help="Only up to this point in time (ISO-8601).")
+@common
+def query(options: Options, *, text: str, kinds: Sequence[str], tags: Sequence[str], **filters: Any) -> None:
+    """Search pages and events for TEXT: words, names or a question."""
+    with Client(find_connection(options)) as client:
+        answer = client.search({"query": text, "kinds": kinds or None, "tags": tags or None, **filters})
+    if options.as_json:
+        print_json(answer)
+        return
+    console = stdout()
+    found = msgspec.json.decode(answer, type=SearchAnswer)
+    for name, hits in (("Pages", found.hits), ("Events", found.raw_hits)):
+        if hits:
+            console.print(Text(name, style="bold underline"))
+            for hit in hits:
+                _print_hit(console, hit)
+    if not found.hits and not found.raw_hits:
+        console.print("Nothing was found.")
+    print_notes(console, found.notes)
+
+
+def _print_hit(console: Console, hit: Hit) -> None:
+    moment = _moment(hit.updated_at if hit.path else hit.timestamp)
+    facts = [f"{hit.rank:.4f}", hit.path or hit.id, moment, hit.kind, hit.session, hit.project]
+    console.print(Text("  ".join(line(fact) for fact in facts if fact)), soft_wrap=True)
+    console.print(Text(f"    {line(hit.title if hit.path else hit.summary)}"), soft_wrap=True)
+    snippet = marked(hit.snippet)
+    if snippet and snippet.plain != line(hit.summary):
+        console.print(Text("    ").append_text(snippet), soft_wrap=True)
+    if hit.explain is not None:
+        console.print(Text("    " + "  ".join(_reasons(hit.explain)), style="dim"), soft_wrap=True)
+
+
+def _reasons(explain: dict[str, Any]) -> Iterator[str]:
+    """How each stream ranked a hit, and what it matched."""
+    for name, field in _STREAMS:
+        rank = explain.get(field)
+        yield f"{name} {'–' if rank is None else rank}"
+    if isinstance(explain.get("cosine"), float):
+        yield f"cosine {explain['cosine']:.3f}"
+    for name in ("matched_entities", "graph_via"):
+        if explain.get(name):
+            yield f"{name.replace('_', ' ')}: {_cell(explain[name])}"
+
+
+@click.command()
+@click.argument("query")
+@click.option("--params", callback=json_object, metavar="JSON", help="Values of the query's $parameters: a JSON object.")
+@common
+def graph(options: Options, *, query: str, params: msgspec.Raw) -> None:
+    """Ask the graph of events, names and tags: START … MATCH … RETURN …"""
+    with Client(find_connection(options)) as client:
+        answer = client.graph(query, params)
+    if options.as_json:
+        print_json(answer)
+        return
+    console = stdout()
+    found = msgspec.json.decode(answer, type=GraphAnswer)
+    console.print(table(found.columns, [[_cell(value) for value in row] for row in found.rows]))
+    console.print(f"{len(found.rows)} {'row' if len(found.rows) == 1 else 'rows'}")
+    print_notes(console, found.notes)
+
+
+def _cell(value: Any) -> str:
+    """A value of an answer on one line: a node by its id and what it says, the others as they are."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return line(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list):
+        return ", ".join(_cell(each) for each in value)
+    if isinstance(value, dict) and "id" in value:
+        return line(f"{value['id']} {value.get('summary') or value.get('name') or ''}")
+    return line(msgspec.json.encode(value).decode())
+
+
+@click.command()
+@click.option("--wait", is_flag=True, help="Wait until nothing is left to embed.")
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Give up waiting after so long.")
+@common
+def status(options: Options, *, wait: bool, timeout: float | None) -> None:
+    """Say what a project holds and how far its embedding is."""
+    with Client(find_connection(options), patient=wait) as client:
+        scope = client.scope()
+        answer = _wait(client, scope, timeout) if wait else client.status(scope)
+    if options.as_json:
+        print_json(answer)
+        return
+    found = msgspec.json.decode(answer, type=Status)
+    embedding = found.embedding
+    vectors = f"{embedding.embedded} embedded, {embedding.pending} pending, {embedding.failed} failed"
+    facts = {
+        "workspace": line(found.workspace),
+        "project": line(found.project),
+        **{name: str(count) for name, count in found.counts.items()},
+        "newest event": _moment(found.newest_event),
+        "model": line(f"{embedding.provider} {embedding.model} ({embedding.dim})") if embedding.provider else "none",
+        "embedding": vectors if embedding.provider else "off",
+    }
+    console = stdout()
+    width = max(map(len, facts))
+    for name, fact in facts.items():
+        console.print(Text(f"{name:{width}}  {fact}"), soft_wrap=True)
+
+
+def _wait(client: Client, scope: Scope, timeout: float | None) -> bytes:
+    """The first status with nothing pending; a `Failure` when it does not come in time."""
+    end = None if timeout is None else time.monotonic() + timeout
+    with progress(counted=True) as bar:
+        task = bar.add_task("embedding", total=None)
+        while True:
+            answer = client.status(scope)
+            now = msgspec.json.decode(answer, type=Status).embedding
+            bar.update(task, completed=now.embedded + now.failed, total=now.embedded + now.failed + now.pending)
+            if now.pending <= 0:
+                return answer
+            if end is not None and time.monotonic() >= end:
+                error = f"{now.pending} passages still wait to be embedded."
+                raise Failure(Problem("not_in_time", 504, error, "Is a worker running? `muniment worker` starts one."))
+            time.sleep(_POLL_S)
+
+
+def _moment(text: str | None) -> str:
+    """A point in time to the minute."""
+    return text[:16].replace("T", " ") if text else ""
