@@ -73,15 +73,16 @@ BEGIN
 END
 $$;
 
--- The vector table of one space in one project. search_path is the project's.
+-- The vector table of one space in one project.
 CREATE OR REPLACE FUNCTION control.add_project_space(schema_name text, space_id integer, role_name text, is_current boolean)
 RETURNS void
-LANGUAGE plpgsql
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     s control.space;
 BEGIN
     SELECT * INTO STRICT s FROM control.space WHERE id = space_id;
+    PERFORM set_config('search_path', format('%I, %I, pg_temp', schema_name, i.vector_schema), true) FROM control.instance AS i;
     EXECUTE replace(replace((SELECT t.sql FROM control.template AS t WHERE t.name = 'space'),
         'vector_0', 'vector_' || s.id), '{dim}', s.dim::text);
     IF s.dim <= 3900 THEN                        -- wider rows do not fit a page; they go out of line

@@ -147,10 +147,20 @@ WITH event_near AS MATERIALIZED (
     SELECT v.owner_id AS id, v.passage_id AS passage, cosine_distance(v.vector, (SELECT :vector::text::halfvec)) AS distance
     FROM m_0.vector_0 AS v WHERE v.kind = 2 AND wanted_page(v.owner_id)
     ORDER BY distance, v.passage_id LIMIT :nearest::bigint
+), event_best AS (
+    SELECT DISTINCT ON (v.id) v.id, v.passage, v.distance FROM event_near AS v ORDER BY v.id, v.distance, v.passage
+), page_best AS (
+    SELECT DISTINCT ON (v.id) v.id, v.passage, v.distance FROM page_near AS v ORDER BY v.id, v.distance, v.passage
 )
-SELECT false AS is_page, v.id, v.passage, 1 - v.distance AS score FROM event_near AS v
+(
+    SELECT false AS is_page, v.id, v.passage, 1 - v.distance AS score FROM event_best AS v
+    ORDER BY v.distance, v.id DESC LIMIT :stream_size::bigint
+)
 UNION ALL
-SELECT true AS is_page, v.id, v.passage, 1 - v.distance AS score FROM page_near AS v;
+(
+    SELECT true AS is_page, v.id, v.passage, 1 - v.distance AS score FROM page_best AS v
+    ORDER BY v.distance, v.id DESC LIMIT :stream_size::bigint
+);
 
 -- name: head_vectors
 -- The nearest heads of events through their index, which may give them a little out of order.

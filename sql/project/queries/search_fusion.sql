@@ -104,14 +104,21 @@ SELECT c.is_page, c.id, c.passage FROM unnest(:chosen_pages::boolean[], :chosen_
 
 -- name: shown
 -- What a hit shows; its text is the best passage, else the first.
-SELECT c.*, e.kind, e.summary, e.session, s.uuid, e."timestamp", g.path, g.title, g.updated_at,
-    CASE
-        WHEN c.passage IS NOT NULL THEN (SELECT x.text FROM m_0.passage AS x WHERE x.id = c.passage)
-        WHEN c.is_page THEN (SELECT x.text FROM m_0.passage AS x WHERE x.page_id = c.id ORDER BY x.number LIMIT 1)
-        ELSE (SELECT x.text FROM m_0.passage AS x WHERE x.event_id = c.id ORDER BY x.number LIMIT 1)
-    END AS text
+SELECT c.*, o.kind, o.summary, o.session, s.uuid, o."timestamp", o.path, o.title, o.updated_at,
+    coalesce(
+        (SELECT x.text FROM m_0.passage AS x WHERE x.id = c.passage),
+        (SELECT x.text FROM m_0.passage AS x WHERE c.is_page AND x.page_id = c.id ORDER BY x.number LIMIT 1),
+        (SELECT x.text FROM m_0.passage AS x WHERE NOT c.is_page AND x.event_id = c.id ORDER BY x.number LIMIT 1)
+    ) AS text
 FROM chosen AS c
-    LEFT JOIN m_0.event AS e ON NOT c.is_page AND e.id = c.id
-    LEFT JOIN m_0.session AS s ON s.name = e.session
-    LEFT JOIN m_0.page AS g ON c.is_page AND g.id = c.id
-WHERE num_nonnulls(e.id, g.id) = 1;
+    CROSS JOIN LATERAL (
+        (
+            SELECT e.kind, e.summary, e.session, e."timestamp", NULL::text AS path, NULL::text AS title, NULL::timestamptz AS updated_at
+            FROM m_0.event AS e WHERE NOT c.is_page AND e.id = c.id LIMIT 1
+        )
+        UNION ALL
+        (
+            SELECT NULL, NULL, NULL, NULL, g.path, g.title, g.updated_at FROM m_0.page AS g WHERE c.is_page AND g.id = c.id LIMIT 1
+        )
+    ) AS o
+    LEFT JOIN LATERAL (SELECT n.uuid FROM m_0.session AS n WHERE n.name = o.session LIMIT 1) AS s ON true;
