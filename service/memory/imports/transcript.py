@@ -98,7 +98,7 @@ class _Reader:
         self._chains: dict[str, str] = {}
         self._calls: dict[str, str] = {}
         self._pending: deque[_Draft] = deque()
-        self._replies: dict[str, _Draft | None] = {}
+        self._replies: dict[str, _Draft] = {}
         self._last_reply: dict[str, str] = {}
 
     def take(self, record: Record, number: int) -> Iterator[Report]:
@@ -132,7 +132,10 @@ class _Reader:
     def finished(self, most: int) -> Iterator[EventItem]:
         """Hand out the events from the front that nothing can be added to any more; beyond `most` waiting ones, the others too."""
         while self._pending and (len(self._pending) > most or not self._pending[0].is_open):
-            item = self._pending.popleft().item()
+            draft = self._pending.popleft()
+            draft.is_open = False
+            item = draft.item()
+            draft.texts.clear()
             if item is None:
                 self.left_out["empty"] += 1
             else:
@@ -164,7 +167,6 @@ class _Reader:
             former = self._replies.get(self._last_reply.get(chain, ""))
             if former is not None:
                 former.is_open = False
-                self._replies[self._last_reply[chain]] = None
             draft.is_open = message.id is not None
             self._replies[reply_id], self._last_reply[chain] = draft, reply_id
         draft.texts.append(texts.reply_text(message, self._with_thinking))

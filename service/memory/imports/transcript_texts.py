@@ -23,9 +23,12 @@ _ARGUMENTS = re.compile(r"<command-args>(?P<arguments>[^<]*+)</command-args>")
 
 
 def summary_of(text: str) -> str:
-    """The first sentence of the first line that says something, without list and heading marks, at most 500 characters."""
-    line = next((line for line in text.splitlines() if any(map(str.isalnum, line))), text).strip()
+    """The first line that says something, with the next where it ends in a colon; a long one's first sentence; at most 500 characters."""
+    telling = (line.strip() for line in text.splitlines() if any(map(str.isalnum, line)))
+    line = next(telling, text.strip())
     line = _LINE_MARKS.sub("", line) or line
+    if line.endswith(":"):
+        line = f"{line} {next(telling, '')}".strip()
     if len(line) > LONGEST_SUMMARY:
         ends = [found.end() for found in _SENTENCE_END.finditer(line, 0, LONGEST_SUMMARY)]
         line = line[: ends[0]] if ends else line
