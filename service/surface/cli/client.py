@@ -7,7 +7,7 @@ import email.utils
 import time
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote, urlsplit
 
 import httpx2
@@ -19,10 +19,12 @@ from service.errors import Problem
 from service.surface.cli.connection import Connection, require_key
 from service.surface.cli.failure import Failure, unreachable, wrong_usage
 
+T = TypeVar("T")
 _TIMEOUT: Final = httpx2.Timeout(120, connect=5)
 _ATTEMPTS: Final = 8
 _PATIENCE_S: Final = 300
 _LONGEST_WAIT_S: Final = 120.0
+_CHECK: Final = "Check --url and MUNIMENT_URL; it is the address without /api or /mcp."
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 # Its own report of each retry would be written to stdout, which carries results only.
@@ -90,7 +92,7 @@ class Client:
         workspace, project = self.connection.workspace, self.connection.project
         if workspace and project:
             return Scope(workspace, project)
-        answer = msgspec.json.decode(self.search({"query": "", "limit": 1}), type=_Scoped).scope
+        answer = read_answer(self.search({"query": "", "limit": 1}), _Scoped).scope
         if len(answer.projects) == 1:
             return Scope(answer.workspace, answer.projects[0])
         names = ", ".join(answer.projects[:20]) or "none yet"
@@ -122,12 +124,20 @@ class Client:
         if problem is None:
             raise unreachable(
                 f"{self.connection.url} answers {response.status_code}, and not as a Muniment server does.",
-                "Check --url and MUNIMENT_URL; it is the address without /api or /mcp.",
+                _CHECK,
             )
         self._answered = True
         if response.status_code in (429, 503):
             raise _Busy(problem, _retry_after(response.headers.get("Retry-After")))
         raise Failure(problem)
+
+
+def read_answer(answer: bytes, kind: type[T]) -> T:
+    """An answer as a value; a `Failure` when it is not what was asked for."""
+    try:
+        return msgspec.json.decode(answer, type=kind)
+    except msgspec.DecodeError as error:
+        raise unreachable(f"The answer is not one of a Muniment server: {error}.", _CHECK) from error
 
 
 class _Found(msgspec.Struct, frozen=True):

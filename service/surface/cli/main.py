@@ -15,12 +15,12 @@ from service.errors import MunimentError, Problem
 from service.surface.cli.failure import INTERRUPTED, REFUSED, USAGE, Failure
 
 _COMMANDS: Final = {
+    "serve": "service.surface.cli.server:serve",
     "import": "service.surface.cli.imports:import_memory",
     "query": "service.surface.cli.search:query",
     "graph": "service.surface.cli.search:graph",
     "status": "service.surface.cli.search:status",
     "connect": "service.surface.cli.connect:connect",
-    "serve": "service.surface.cli.server:serve",
     "worker": "service.surface.cli.server:worker",
     "migrate": "service.surface.cli.server:migrate_command",
     "workspace": "service.surface.cli.server:workspace",

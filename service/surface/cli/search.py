@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from service.errors import Problem
-from service.surface.cli.client import Client, Scope
+from service.surface.cli.client import Client, Scope, read_answer
 from service.surface.cli.connection import Options, find_connection
 from service.surface.cli.failure import Failure
 from service.surface.cli.options import common, json_object
@@ -83,7 +83,7 @@ def query(options: Options, *, text: str, kinds: Sequence[str], tags: Sequence[s
         print_json(answer)
         return
     console = stdout()
-    found = msgspec.json.decode(answer, type=SearchAnswer)
+    found = read_answer(answer, SearchAnswer)
     for name, hits in (("Pages", found.hits), ("Events", found.raw_hits)):
         if hits:
             console.print(Text(name, style="bold underline"))
@@ -130,7 +130,7 @@ def graph(options: Options, *, query: str, params: msgspec.Raw) -> None:
         print_json(answer)
         return
     console = stdout()
-    found = msgspec.json.decode(answer, type=GraphAnswer)
+    found = read_answer(answer, GraphAnswer)
     console.print(table(found.columns, [[_cell(value) for value in row] for row in found.rows]))
     console.print(f"{len(found.rows)} {'row' if len(found.rows) == 1 else 'rows'}")
     print_notes(console, found.notes)
@@ -165,7 +165,7 @@ def status(options: Options, *, wait: bool, timeout: float | None) -> None:
     if options.as_json:
         print_json(answer)
         return
-    found = msgspec.json.decode(answer, type=Status)
+    found = read_answer(answer, Status)
     embedding = found.embedding
     vectors = f"{embedding.embedded} embedded, {embedding.pending} pending, {embedding.failed} failed"
     facts = {
@@ -189,7 +189,7 @@ def _wait(client: Client, scope: Scope, timeout: float | None) -> bytes:
         task = bar.add_task("embedding", total=None)
         while True:
             answer = client.status(scope)
-            now = msgspec.json.decode(answer, type=Status).embedding
+            now = read_answer(answer, Status).embedding
             bar.update(task, completed=now.embedded + now.failed, total=now.embedded + now.failed + now.pending)
             if now.pending <= 0:
                 return answer

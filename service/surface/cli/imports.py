@@ -1,0 +1,182 @@
+"""`import`: reads folders, transcripts and files of events, sends what they hold, and says what became of it, line by line.
+
+Sending again stores nothing twice: events carry ingest keys, and a page that says the same makes no version.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+import rich_click as click
+from rich.progress import Progress, TaskID
+
+from service.memory.imports.batches import Pending, cut_batches, linked
+from service.memory.imports.markdown import PageItem
+from service.memory.imports.report import Report
+from service.surface.cli.client import Client, Scope, read_answer
+from service.surface.cli.connection import Options, find_connection
+from service.surface.cli.failure import REFUSED, Failure
+from service.surface.cli.options import common
+from service.surface.cli.output import line, plain, print_json, progress, stdout
+from service.surface.cli.sources import read_sources
+
+Item: TypeAlias = Pending | PageItem | Report
+
+# Refusals of one page or event; any other ends the import, since it would meet the next one too.
+_OWN_FAULT: Final = frozenset({400, 409, 413, 422})
+
+
+class Tally(msgspec.Struct):
+    """What became of pages and events so far."""
+
+    pages: dict[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(("created", "changed", "unchanged", "failed"), 0))
+    events: dict[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(("stored", "known", "failed"), 0))
+    reports: list[Report] = msgspec.field(default_factory=list[Report])
+
+    @property
+    def has_faults(self) -> bool:
+        return any(report.is_fault for report in self.reports)
+
+
+class _Line(msgspec.Struct, frozen=True):
+    """What became of one event of a batch."""
+
+    id: str | None = None
+    known: bool = False
+    error: str | None = None
+    code: str = ""
+    hint: str | None = None
+
+
+class _Results(msgspec.Struct, frozen=True):
+    results: list[_Line]
+
+
+class _Outcome(msgspec.Struct, frozen=True):
+    outcome: Literal["created", "updated", "unchanged"]
+
+
+class Sender:
+    """Sends items in their order, and counts."""
+
+    def __init__(self, client: Client, scope: Scope, bar: Progress, task: TaskID) -> None:
+        self.tally = Tally()
+        self._client = client
+        self._scope = scope
+        self._bar = bar
+        self._task = task
+        self._ids: dict[str, str] = {}
+
+    def send(self, items: Iterable[Item]) -> None:
+        """Sends all; raises `Failure` for what ends an import."""
+        for batch in cut_batches(self._events_of(items)):
+            self._send_batch(batch)
+
+    def _events_of(self, items: Iterable[Item]) -> Iterator[Pending]:
+        """The events among the items; pages are sent and reports kept on the way."""
+        for item in items:
+            if isinstance(item, Report):
+                self.tally.reports.append(item)
+            elif isinstance(item, PageItem):
+                self._send_page(item)
+            else:
+                yield item
+
+    def _send_page(self, page: PageItem) -> None:
+        body = {"title": page.title, "body": page.body, "tags": [{"name": tag} for tag in page.tags], "aliases": page.aliases}
+        try:
+            outcome = read_answer(self._client.write_page(self._scope, page.path, body), _Outcome).outcome
+            self.tally.pages["changed" if outcome == "updated" else outcome] += 1
+        except Failure as failure:
+            self._judge(failure)
+            self.tally.pages["failed"] += 1
+            self._report(page.path, None, failure.problem.code, failure.problem.error, failure.problem.hint)
+        self._bar.advance(self._task)
+
+    def _send_batch(self, batch: Sequence[Pending]) -> None:
+        events = [linked(item, self._ids) for item in batch]
+        try:
+            results = read_answer(self._client.save_events(self._scope, events), _Results).results
+        except Failure as failure:
+            self._judge(failure)
+            if len(batch) > 1:  # too much at once, or one that spoils the whole: the halves tell
+                middle = len(batch) // 2
+                self._send_batch(batch[:middle])
+                self._send_batch(batch[middle:])
+                return
+            results = [_Line(error=failure.problem.error, code=failure.problem.code, hint=failure.problem.hint)]
+        for item, result in zip(batch, results, strict=True):
+            self._take(item, result)
+        self._bar.advance(self._task, len(batch))
+
+    def _take(self, item: Pending, result: _Line) -> None:
+        if result.id is None:
+            self.tally.events["failed"] += 1
+            self._report(item.source, item.line, result.code, result.error or "", result.hint)
+            return
+        self.tally.events["known" if result.known else "stored"] += 1
+        if item.event.ingest_key is not None:
+            self._ids[item.event.ingest_key] = result.id
+        for key in item.named_keys:
+            if key not in self._ids:
+                self._report(
+                    item.source, item.line, "link_lost", f"{result.id} was stored without its link to {key!r}, which is not there."
+                )
+
+    def _judge(self, failure: Failure) -> None:
+        if failure.exit_code != REFUSED or failure.problem.status not in _OWN_FAULT:
+            raise failure
+
+    def _report(self, source: str, number: int | None, code: str, message: str, hint: str | None = None) -> None:
+        self.tally.reports.append(Report(source, number, code, f"{message} {hint}" if hint else message))
+
+
+_FILE: Final[Any] = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command("import")
+@click.option(
+    "--markdown",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="A folder of Markdown pages; may be given several times.",
+)
+@click.option("--transcript", multiple=True, type=_FILE, metavar="FILE", help="A Claude Code session (JSONL); may be given several times.")
+@click.option("--events", multiple=True, type=_FILE, metavar="FILE", help="Events, one JSON object a line; may be given several times.")
+@click.option("--sample", is_flag=True, help="The sample memory that comes with Muniment.")
+@common
+def import_memory(options: Options, *, markdown: Sequence[Path], transcript: Sequence[Path], events: Sequence[Path], sample: bool) -> int:
+    """Import pages and events. Doing it twice is the same as doing it once."""
+    if not (markdown or transcript or events or sample):
+        raise click.UsageError("Nothing to import: give --markdown, --transcript, --events or --sample.", click.get_current_context())
+    with Client(find_connection(options), patient=True) as client, progress(counted=False) as bar:
+        sender = Sender(client, client.scope(), bar, bar.add_task("importing", total=None))
+        try:
+            sender.send(read_sources(markdown, transcript, events, sample))
+        except Failure:
+            bar.stop()
+            if not options.as_json:
+                _print(sender.tally)
+            raise
+    if options.as_json:
+        print_json(sender.tally)
+    else:
+        _print(sender.tally)
+    return REFUSED if sender.tally.has_faults else 0
+
+
+def _print(tally: Tally) -> None:
+    console = stdout()
+    for report in tally.reports:
+        place = line(report.source) if report.line is None else f"{line(report.source)}:{report.line}"
+        console.print(f"{place} {report.code} {line(plain(report.message))}", soft_wrap=True)
+    for name, counts in (("pages", tally.pages), ("events", tally.events)):
+        if any(counts.values()):
+            console.print(f"{name}: " + ", ".join(f"{count} {_WORDS.get(what, what)}" for what, count in counts.items()), soft_wrap=True)
+    if not any((*tally.pages.values(), *tally.events.values())):
+        console.print("nothing was imported")
+
+
+_WORDS: Final = {"created": "stored", "known": "already there"}
