@@ -1,0 +1,89 @@
+"""Carrying out an operation: the one way from every surface into the rooms.
+
+In: who calls, an operation, its request. Out: its answer, or a `MunimentError`. Here the scope is checked, the call is held to its
+longest time, counted, logged in one line, and written into the audit when it changes something.
+"""
+
+import asyncio
+import time
+from typing import Any, Final, Literal
+
+import structlog
+
+from service.access.keys import Caller
+from service.errors import InternalError, MunimentError, QueryTooSlow
+from service.observe.metrics import count_call
+from service.operations.operation import Operation, Services
+from service.settings import Settings
+
+Surface = Literal["rest", "mcp", "cli", "console"]
+LONGEST_CALL_S: Final = 60.0
+
+_LOG: Final = structlog.stdlib.get_logger("muniment.calls")
+_SWITCHED: Final = {"query_memory_graph": "graph"}
+
+
+def is_offered(settings: Settings, operation: Operation) -> bool:
+    """Whether this server's settings leave the operation on."""
+    return operation.name not in _SWITCHED or bool(getattr(settings, _SWITCHED[operation.name]))
+
+
+async def perform(services: Services, caller: Caller, operation: Operation, request: Any, *, surface: Surface = "rest") -> Any:
+    """The operation's answer; raises `Forbidden` without its scope, and whatever error of ours it ends in."""
+    started = time.perf_counter()
+    outcome = "cancelled"
+    try:
+        answer = await _run(services, caller, operation, request)
+        outcome = "ok"
+        return answer
+    except MunimentError as error:
+        outcome = error.code
+        raise
+    finally:
+        seconds = time.perf_counter() - started
+        count_call(operation.name, surface, outcome, seconds)
+        if operation.scope != "read":
+            await _write_audit(services, caller, operation, request, outcome)
+        _LOG.info(
+            "call",
+            operation=operation.name,
+            surface=surface,
+            outcome=outcome,
+            ms=round(seconds * 1000, 1),
+            key=caller.key_id,
+            workspace=caller.workspace,
+        )
+
+
+async def _run(services: Services, caller: Caller, operation: Operation, request: Any) -> Any:
+    caller.require(operation.scope)
+    limit = asyncio.timeout(LONGEST_CALL_S)
+    try:
+        async with limit:
+            return await operation.run(services, caller, request)
+    except MunimentError:
+        raise
+    except Exception as error:
+        if limit.expired():
+            raise QueryTooSlow(f"The call took longer than {LONGEST_CALL_S:.0f} seconds.") from error
+        _LOG.exception("unexpected error", operation=operation.name, key=caller.key_id)
+        raise InternalError from error
+
+
+async def _write_audit(services: Services, caller: Caller, operation: Operation, request: Any, outcome: str) -> None:
+    """What was done is done: an audit that cannot be written is an error in the log, not the call's."""
+    try:
+        project_id = await _project_id(services, caller, request)
+        await services.database.control("write_audit", caller.key_id, caller.workspace_id, project_id, operation.name, outcome)
+    except Exception:  # noqa: BLE001  (any failure at all)
+        _LOG.exception("audit not written", operation=operation.name, outcome=outcome, key=caller.key_id, workspace=caller.workspace)
+
+
+async def _project_id(services: Services, caller: Caller, request: Any) -> int | None:
+    """The project that the call named or fell back to; none for a call about no project, or one that it may not touch."""
+    if not hasattr(request, "project"):
+        return None
+    try:
+        return (await services.scopes.one(caller, request.workspace, request.project)).project_id
+    except MunimentError:
+        return None

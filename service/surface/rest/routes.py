@@ -1,0 +1,124 @@
+"""REST: every route of the catalogue as an ASGI handler below /api/v1.
+
+In: the catalogue, services, keys. Out: Litestar handlers. A handler asks for the key before it reads the body, runs the operation only
+while the client is there, and answers JSON or problem details.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+from litestar.handlers import ASGIRouteHandler
+from msgspec import inspect
+
+from service.access.keys import KeyRing
+from service.errors import InvalidRequest, MalformedBody, UnsupportedMediaType
+from service.operations.operation import Operation, Route, Services
+from service.operations.perform import perform
+from service.surface.decode import fields_of, read_arguments
+from service.surface.incoming import header, identify, read_body, wait_for_leaving, while_connected
+from service.surface.json_body import clean_value, parse_json, parse_lines
+from service.surface.mounting import mount
+from service.surface.reply import Receive, Reply, Scope, json_reply
+from service.surface.rest.conditions import arguments_in_headers, client_has, etag_of
+from service.surface.rest.endpoint import endpoint
+
+ROOT: Final = "/api/v1"
+_BRACES: Final = re.compile(r"\{(\w+)(\*?)\}")
+_LINES: Final = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl"})
+
+Served = Mapping[str, tuple[Operation, Route]]
+
+
+def make_routes(catalogue: Sequence[Operation], services: Services, keys: KeyRing) -> list[ASGIRouteHandler]:
+    """A handler for each path of the catalogue."""
+    paths: dict[str, dict[str, tuple[Operation, Route]]] = {}
+    for operation in catalogue:
+        for route in operation.routes:
+            paths.setdefault(route.path, {})[route.method] = (operation, route)
+    return [_handler(path, served, services, keys) for path, served in paths.items()]
+
+
+def fields_in_path(path: str) -> list[str]:
+    """The names in braces."""
+    return [name for name, _ in _BRACES.findall(path)]
+
+
+def lines_field(operation: Operation) -> str | None:
+    """The field that a body of JSON lines fills: the only one that must be given, if it is a list of anything."""
+    required = [field for field in fields_of(operation.request).values() if field.required]
+    if len(required) != 1 or not isinstance(kind := required[0].type, inspect.ListType):
+        return None
+    return required[0].encode_name if isinstance(kind.item_type, inspect.AnyType) else None
+
+
+def _handler(path: str, served: Served, services: Services, keys: KeyRing) -> ASGIRouteHandler:
+    async def answer(scope: Scope, receive: Receive) -> Reply:
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        operation, route = served[method]
+        caller = await identify(keys, scope)
+        raw = await _arguments(operation, route, scope, receive, services.settings.body_max_bytes)
+        request = read_arguments(operation, raw)
+        work = perform(services, caller, operation, request, surface="rest")
+        return _reply(scope, route, await while_connected(work, wait_for_leaving(receive)))
+
+    address = ROOT + _BRACES.sub(lambda found: f"{{{found[1]}:{'path' if found[2] else 'str'}}}", path)
+    return mount(address, endpoint(answer, ["GET", "HEAD", *(served.keys() - {"GET"})] if "GET" in served else list(served)))
+
+
+def _reply(scope: Scope, route: Route, answer: Any) -> Reply:
+    etag = etag_of(answer)
+    headers = {"cache-control": "no-store"} if etag is None else {"etag": etag, "cache-control": "private, no-cache"}
+    if etag is not None and route.method == "GET" and client_has(scope, etag):
+        return Reply(304, headers=headers)
+    return json_reply(answer, route.status_of(answer), headers)
+
+
+async def _arguments(operation: Operation, route: Route, scope: Scope, receive: Any, limit: int) -> dict[str, Any]:
+    """Path, headers, and query string or body in one mapping; the same argument in two places must say the same."""
+    fields = fields_of(operation.request)
+    fixed = {name: clean_value(_segment(value)) for name, value in scope["path_params"].items()} | arguments_in_headers(scope, fields)
+    query = scope["query_string"]
+    if route.method in ("GET", "DELETE"):
+        given = _from_query(query)
+        await read_body(receive, limit)
+    else:
+        if query:
+            raise InvalidRequest("Arguments of this address go into the body, not into the query string.")
+        given = _from_body(operation, scope, await read_body(receive, limit))
+    for name, value in fixed.items():
+        if given.setdefault(name, value) not in (value, str(value)):
+            raise InvalidRequest(f"{name}: the address or a header says {value!r}, the arguments say otherwise.")
+    return given
+
+
+def _segment(value: Any) -> str:
+    """A path's rest comes with a slash before it."""
+    return str(value).removeprefix("/")
+
+
+def _from_query(query: bytes) -> dict[str, Any]:
+    """Names given several times become lists."""
+    found: dict[str, list[str]] = {}
+    try:
+        pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True, max_num_fields=1000)
+    except ValueError as error:
+        raise InvalidRequest("The query string has more than 1000 fields.") from error
+    for name, value in pairs:
+        found.setdefault(clean_value(name), []).append(clean_value(value))
+    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
+
+
+def _from_body(operation: Operation, scope: Scope, body: bytes) -> dict[str, Any]:
+    if not body:
+        return {}
+    kind = (header(scope, b"content-type") or "").partition(";")[0].strip().lower()
+    if kind in _LINES and (field := lines_field(operation)) is not None:
+        return {field: parse_lines(body)}
+    if kind != "application/json" and not kind.endswith("+json"):
+        raise UnsupportedMediaType(f"This address reads application/json, not {kind[:80] or 'a body without a content type'}.")
+    value = parse_json(body)
+    if not isinstance(value, dict):
+        raise MalformedBody("The body is not a JSON object.")
+    return value
