@@ -79,7 +79,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Table
     """Columns and rows; text that is too wide for the terminal goes on in the next line of its cell."""
     made = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for column in columns:
-        made.add_column(line(column), overflow="fold")
+        made.add_column(Text(line(column)), overflow="fold")
     for row in rows:
         made.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
     return made

@@ -1,0 +1,46 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from service.memory.imports.batches import Pending
+from service.memory.imports.markdown import PageItem
+from service.memory.imports.report import Report
+from service.sample.loader import read_sample
+from service.surface.cli.sources import read_sources
+
+
+def test_pages_come_first_then_transcripts_then_events(tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "a.md").write_text("# A\n\nbody")
+    record = {"type": "user", "uuid": "u1", "sessionId": "s" * 250, "timestamp": "2026-01-02T03:04:05Z", "message": {"content": "hello"}}
+    (tmp_path / "t.jsonl").write_text(json.dumps(record) + "\n")
+    (tmp_path / "e.jsonl").write_text('{"summary": "one"}\n')
+    items = [*read_sources([tmp_path / "pages"], [tmp_path / "t.jsonl"], [tmp_path / "e.jsonl"], False)]
+    page, turn, event = items
+    assert isinstance(page, PageItem)
+    assert isinstance(turn, Pending)
+    assert isinstance(event, Pending)
+    assert (page.path, event.event.summary, event.line) == ("a.md", "one", 1)
+    assert (turn.event.content, turn.event.kind, turn.event.timestamp) == ("hello", "user", "2026-01-02T03:04:05+00:00")
+    assert len(turn.event.ingest_key or "") <= 200
+
+
+def test_a_file_that_cannot_be_opened_is_reported(tmp_path: Path) -> None:
+    items = [*read_sources([tmp_path / "no"], [tmp_path / "no.jsonl"], [tmp_path], False)]
+    assert [item.code if isinstance(item, Report) else "" for item in items] == ["not_a_folder", "unreadable", "unreadable"]
+    assert all(item.is_fault for item in items if isinstance(item, Report))
+
+
+def test_the_sample_comes_whole_and_what_is_left_out_is_no_fault() -> None:
+    items = [*read_sources([], [], [], True)]
+    sample = read_sample()
+    assert [item for item in items if isinstance(item, PageItem)] == [*sample.pages]
+    assert [item for item in items if isinstance(item, Pending)] == [*sample.events]
+    reports = [item for item in items if isinstance(item, Report)]
+    assert [report.is_fault for report in reports] == [False]
+
+
+@pytest.mark.parametrize("kind", ["events", "pages", "aliases"])
+def test_the_sample_has_all_of_its_kinds(kind: str) -> None:
+    assert len(getattr(read_sample(), kind)) > 5
