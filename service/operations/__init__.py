@@ -5,7 +5,13 @@ A surface walks `CATALOGUE` and knows no operation by name, so that a new one is
 
 from typing import Final
 
-from service.operations import projects, reading, searching, writing
+from service.operations import projects, reading, searching, sessions, writing
 from service.operations.operation import Operation
 
-CATALOGUE: Final[tuple[Operation, ...]] = (*searching.OPERATIONS, *reading.OPERATIONS, *writing.OPERATIONS, *projects.OPERATIONS)
+CATALOGUE: Final[tuple[Operation, ...]] = (
+    *searching.OPERATIONS,
+    *reading.OPERATIONS,
+    *writing.OPERATIONS,
+    *sessions.OPERATIONS,
+    *projects.OPERATIONS,
+)

@@ -215,7 +215,7 @@ OPERATIONS = (
         tool=Tool(
             title="Write a page",
             description=(
-                "Write a Markdown page: curated knowledge such as a decision, a runbook, an overview. The whole body replaces the page; "
+                "Write a Markdown page: curated knowledge such as a decision or a runbook. The whole body replaces the page; "
                 "every earlier version is kept. Read the page first and give its version as expected_version, so that nobody's edit is lost."
             ),
         ),
