@@ -89,7 +89,7 @@ class SearchAnswer(msgspec.Struct, frozen=True):
     stream_counts: dict[str, int] | UnsetType = UNSET
 
 
-class Found(msgspec.Struct, frozen=True):
+class Found(msgspec.Struct, frozen=True, gc=False):
     """A candidate of one stream. `place` numbers the project; `names` are what matched, or the steps that led here."""
 
     place: int

@@ -35,6 +35,16 @@ def compile_stage(name: str, filters: tuple[str, ...] = ()) -> Compiled:
 
 
 @cache
+def compile_words(filters: tuple[str, ...], terms: tuple[str, ...]) -> Compiled:
+    """The statement `words` for a query of these terms, each `term` or `phrase`: values `query_1`, `weight_1`, `query_2`, …"""
+    query = _part("search", "words")
+    for call in list(query.find_all(exp.Anonymous)):
+        if call.name == "weighed_terms":
+            call.replace(exp.paren(_weigh(terms), copy=False))
+    return _finish(query, filters)
+
+
+@cache
 def compile_fusion(filters: tuple[str, ...]) -> Compiled:
     """For one project: the graph's neighbours, the fused order and what is shown, in one statement over the streams' candidates."""
     return _finish(_with("shown", ("candidate", "fused", "seed", "shared", "edge", "neighbour", "refused", "chosen")), filters)
@@ -101,3 +111,14 @@ def _wanted(owner: str, key: exp.Expr, filters: tuple[str, ...]) -> exp.Expr:
     for query in queries[1:]:
         one = one.where(query.args["where"].this, copy=False)
     return exp.Exists(this=one.where(exp.column("id", table="w").eq(key.copy()), copy=False))
+
+
+def _weigh(terms: tuple[str, ...]) -> exp.Expr:
+    """The sum of what the terms add; written out, since that costs half of a subquery over them."""
+    total: exp.Expr = exp.Literal.number(0)
+    for number, name in enumerate(terms, 1):
+        part = _part("search", name).selects[0].unalias()
+        for placeholder in part.find_all(exp.Placeholder):
+            placeholder.set("this", f"{placeholder.name}_{number}")
+        total = exp.Add(this=total, expression=part)
+    return total

@@ -102,6 +102,7 @@ class _Search:
     async def search_one(self, project: ProjectRef) -> list[Chosen]:
         """All stages in one transaction."""
         async with self.database.read(project) as tx:
+            await tx.set_local(plan_cache_mode="force_generic_plan")
             stage = self.stage(tx, 1)
             facts = await self.attempt((), read_facts(stage))
             await self.gather(stage, facts, facts.words if facts else None)
@@ -127,9 +128,9 @@ class _Search:
                     self.note(text)
                 self.found["fts"] += await self.attempt(("fts",), find_words(stage, words, held)) or []
             self.found["entity"] += await self.attempt(("entity",), find_names(stage, facts)) or []
-        await self.gather_vectors(stage, held)
+        await self.gather_vectors(stage, facts.words.documents if facts else 0, held)
 
-    async def gather_vectors(self, stage: Stage, held: Sequence[int]) -> None:
+    async def gather_vectors(self, stage: Stage, documents: int, held: Sequence[int]) -> None:
         """The vector stream, when the query's vector belongs to the project's space."""
         if not self.plan.to_embed:
             return
@@ -138,7 +139,7 @@ class _Search:
             self.note(absence)
         if absence or self.vector.text is None:
             return
-        result = await self.attempt(("vector",), find_vectors(stage, self.vector.text, held))
+        result = await self.attempt(("vector",), find_vectors(stage, self.vector.text, documents, held))
         if result is not None:
             self.found["vector"] += result[0]
             self.pending += result[1]

@@ -10,7 +10,7 @@ import msgspec
 
 from service.search.scripts import normalise_with_origins
 from service.search.word_query import WordQuery
-from service.search.words import read_words
+from service.search.words import Word, read_tokens
 
 LENGTH: Final = 260
 MAX_TEXT: Final = 20_000
@@ -29,8 +29,18 @@ class Marks(msgspec.Struct, frozen=True):
         whole = frozenset(lexeme for term in terms if not term.prefix for lexeme in term.lexemes)
         return cls(whole, tuple(term.lexemes[0] for term in terms if term.prefix))
 
-    def holds(self, lexeme: str) -> bool:
-        return lexeme in self.lexemes or (bool(self.beginnings) and lexeme.startswith(self.beginnings))
+    def find(self, word: Word) -> str | None:
+        """The lexeme by which a word matches."""
+        if word.main in self.lexemes:
+            return word.main
+        for lexeme in word.others:
+            if lexeme in self.lexemes:
+                return lexeme
+        if self.beginnings:
+            for lexeme in (word.main, *word.others):
+                if lexeme and lexeme.startswith(self.beginnings):
+                    return lexeme
+        return None
 
 
 def make_snippet(text: str, marks: Marks) -> str:
@@ -55,14 +65,15 @@ def _find_spans(text: str, marks: Marks) -> list[tuple[int, int, str]]:
     """Where the text matches, and which lexeme, in order."""
     normal, origins = normalise_with_origins(text)
     spans: list[tuple[int, int, str]] = []
-    for word in read_words(normal):
-        for lexeme in (word.main, *word.others):
-            if lexeme is not None and marks.holds(lexeme):
-                start, end = word.start, word.end
-                if marks.beginnings and lexeme not in marks.lexemes:
-                    end = min(end, start + max(len(mark) for mark in marks.beginnings))
-                spans.append((origins[start], origins[end], lexeme) if origins else (start, end, lexeme))
-                break
+    for at, words, _ in read_tokens(normal):
+        for word in words:
+            lexeme = marks.find(word)
+            if lexeme is None:
+                continue
+            start, end = at + word.start, at + word.end
+            if lexeme not in marks.lexemes:
+                end = min(end, start + max(len(mark) for mark in marks.beginnings))
+            spans.append((origins[start], origins[end], lexeme) if origins else (start, end, lexeme))
     return sorted(spans)
 
 

@@ -20,10 +20,11 @@ from service.search.compile import (
     compile_seeds,
     compile_shown,
     compile_stage,
+    compile_words,
 )
 from service.search.parse import SearchSettings
 from service.search.plan import SearchPlan
-from service.search.streams.entity import choose_pattern
+from service.search.streams.entity import choose_starts, started_values
 from service.search.streams.fts import WordFacts, WordPlan
 from service.search.streams.graph import Seed, fusion_values, graph_values, seed_values
 from service.search.streams.vector import choose_statements, index_settings, vector_values
@@ -53,7 +54,7 @@ class Stage(msgspec.Struct, frozen=True):
 
     def read(self, rows: Iterable[Any]) -> list[Found]:
         """Rows of a stream as candidates."""
-        return [Found(self.place, row["is_page"], row["id"], row["passage"], row["score"]) for row in rows]
+        return [Found(self.place, is_page, number, passage, score) for is_page, number, passage, score in rows]
 
 
 async def read_facts(stage: Stage) -> Facts:
@@ -79,8 +80,8 @@ async def read_facts(stage: Stage) -> Facts:
 
 async def find_words(stage: Stage, words: WordPlan, held: Sequence[int]) -> list[Found]:
     """The `fts` stream."""
-    values = {**words.values(stage.settings), "held": held, "stream_size": stage.settings.stream_size}
-    return stage.read(await stage.ask(compile_stage("words", stage.plan.filters), values))
+    values = {**words.values(stage.settings), "held": held}
+    return stage.read(await stage.ask(compile_words(stage.plan.filters, words.shape), values))
 
 
 async def find_names(stage: Stage, facts: Facts) -> list[Found]:
@@ -91,7 +92,7 @@ async def find_names(stage: Stage, facts: Facts) -> list[Found]:
         **names.values(),
         "entities": list(facts.entities),
         "tag_ids": list(facts.tags),
-        "pattern": choose_pattern(names, (*facts.entities.values(), *facts.tags.values()), frequencies),
+        **started_values(choose_starts(names, (*facts.entities.values(), *facts.tags.values()), frequencies)),
         "started": stage.settings.started,
         "fan": stage.settings.fan,
         "held": facts.held,
@@ -101,23 +102,30 @@ async def find_names(stage: Stage, facts: Facts) -> list[Found]:
     return [Found(stage.place, row["is_page"], row["id"], None, row["score"], tuple(row["matched"])) for row in rows]
 
 
-async def find_vectors(stage: Stage, vector: str, held: Sequence[int]) -> tuple[list[Found], int]:
-    """The `vector` stream, and how many passages have no vector yet."""
-    facts = (await stage.ask(compile_stage("vector_facts"), {}))[0]
-    statements = choose_statements(facts["documents"], facts["indexed"], stage.settings)
-    if statements != ("vectors",):
-        await stage.tx.set_local(**index_settings(facts["version"], stage.settings))
+async def find_vectors(stage: Stage, vector: str, documents: int, held: Sequence[int]) -> tuple[list[Found], int]:
+    """The `vector` stream, and how many of the project's passages have no vector yet."""
+    statements: tuple[str, ...] = ("vectors",)
+    if documents > stage.settings.exact_vectors:
+        known = (await stage.ask(compile_stage("vector_indexes"), {}))[0]
+        statements = choose_statements(known["indexed"])
+        await stage.tx.set_local(**index_settings(known["version"], stage.settings))
     values = {**vector_values(vector, stage.settings), "held": held}
-    found: dict[tuple[bool, int], Found] = {}
+    found: list[Found] = []
     for name in statements:
-        for item in stage.read(await stage.ask(compile_stage(name, stage.plan.filters), values)):
-            key = (item.is_page, item.id)
-            if key not in found or item.score > found[key].score:
-                found[key] = item
-    ordered = sorted(found.values(), key=lambda item: (-item.score, -item.id))
-    events = [item for item in ordered if not item.is_page][: stage.settings.stream_size]
-    pages = [item for item in ordered if item.is_page][: stage.settings.stream_size]
-    return [*events, *pages], max(0, facts["pending"])
+        found += stage.read(await stage.ask(compile_stage(name, stage.plan.filters), values))
+    counted = (await stage.ask(compile_stage("vector_count"), {}))[0]["number"]
+    if len(statements) > 1:
+        found = best_of_owners(found, stage.settings.stream_size)
+    return found, max(0, documents - counted)
+
+
+def best_of_owners(found: Sequence[Found], size: int) -> list[Found]:
+    """The best passage of each event and page, the first `size` of each."""
+    best: dict[tuple[bool, int], Found] = {}
+    for item in sorted(found, key=lambda item: (-item.score, -item.id, item.passage or 0)):
+        best.setdefault((item.is_page, item.id), item)
+    events = [item for item in best.values() if not item.is_page][:size]
+    return [*events, *[item for item in best.values() if item.is_page][:size]]
 
 
 async def fuse_one(stage: Stage, found: Mapping[Stream, Sequence[Found]], held: Sequence[int], take: int) -> list[Chosen]:
@@ -163,16 +171,20 @@ async def show(stage: Stage, rows: Sequence[Any], graph: Mapping[tuple[int, bool
 
 
 def candidate_values(found: Mapping[Stream, Sequence[Found]]) -> dict[str, Any]:
-    """The candidates of all streams as arrays."""
-    items = [(STREAMS.index(stream) + 1, item) for stream, candidates in found.items() for item in candidates]
+    """The candidates of all streams as arrays, in Postgres's own writing: a driver builds arrays of thousands element by element."""
+    items = [item for candidates in found.values() for item in candidates]
     return {
-        "streams": [number for number, _ in items],
-        "places": [item.place for _, item in items],
-        "pages": [item.is_page for _, item in items],
-        "ids": [item.id for _, item in items],
-        "passages": [item.passage for _, item in items],
-        "scores": [item.score for _, item in items],
+        "streams": _array([STREAMS.index(stream) + 1 for stream, candidates in found.items() for _ in candidates]),
+        "places": _array([item.place for item in items]),
+        "pages": _array([item.is_page for item in items]),
+        "ids": _array([item.id for item in items]),
+        "passages": _array(["NULL" if item.passage is None else item.passage for item in items]),
+        "scores": _array([item.score for item in items]),
     }
+
+
+def _array(values: Sequence[object]) -> str:
+    return "{" + ",".join(map(str, values)) + "}"
 
 
 def _chosen(order: Any, row: Any, via: tuple[str, ...] | None) -> Chosen:

@@ -60,38 +60,44 @@ def quote(lexeme: str) -> str:
 
 
 def analyse(text: str, heading: str = "") -> Analysed:
-    """The words of a text, those of its heading first and marked with weight A."""
+    """The words of a text, those of its heading first and marked with weight C: they count twice."""
     found: dict[str, list[str]] = {}
-    length = 0
-    filled = after = 0
+    filled: set[int] = set()
+    position = 1
     size = 0
-    for part, weight in ((heading, "A"), (text, "")):
-        for word in read_words(normalise(part), after + 1) if part else ():
-            after = word.position
-            for lexeme in (word.main, *word.others) if word.main else word.others:
-                places = found.get(lexeme)
-                if places is None:
-                    size += 4 * len(lexeme) + 8
-                    if size > MAX_BYTES:
-                        continue
-                    places = found[lexeme] = []
-                if len(places) < MAX_POSITIONS:
-                    size += 2
-                    places.append(f"{min(word.position, MAX_POSITION)}{weight}")
-                if word.position != filled:
-                    filled = word.position
-                    length += 1
-    return Analysed(" ".join(f"{quote(lexeme)}:{','.join(places)}" for lexeme, places in found.items()), length)
+    for part, weight in ((heading, "C"), (text, "")):
+        for _, words, width in read_tokens(normalise(part)):
+            for word in words:
+                at = position + word.position
+                for lexeme in (word.main, *word.others) if word.main else word.others:
+                    places = found.get(lexeme)
+                    if places is None:
+                        size += 4 * len(lexeme) + 8
+                        if size > MAX_BYTES:
+                            continue
+                        places = found[lexeme] = []
+                    if len(places) < MAX_POSITIONS:
+                        size += 2
+                        places.append(f"{min(at, MAX_POSITION)}{weight}")
+                    filled.add(at)
+            position += width
+    return Analysed(" ".join(f"{quote(lexeme)}:{','.join(places)}" for lexeme, places in found.items()), len(filled))
 
 
 def read_words(text: str, position: int = 1) -> Iterator[Word]:
     """The words of a normalised text in order, numbered from `position`."""
-    for match in TOKEN.finditer(text):
-        token, start = match.group(), match.start()
-        words, width = _read_token(token) if len(token) <= 40 else split_token(token)
+    for start, words, width in read_tokens(text):
         for word in words:
             yield Word(start + word.start, start + word.end, position + word.position, word.main, word.others)
         position += width
+
+
+def read_tokens(text: str) -> Iterator[tuple[int, tuple[Word, ...], int]]:
+    """The tokens of a normalised text: where each begins, its words counted from there, and how many positions they take."""
+    for match in TOKEN.finditer(text):
+        token = match.group()
+        words, width = _read_token(token) if len(token) <= 40 else split_token(token)
+        yield match.start(), words, width
 
 
 def analyse_word(text: str) -> str | None:

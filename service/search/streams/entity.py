@@ -5,7 +5,7 @@ In: the text of a query. Out: `NameQuery`, spellings to look up: entities, tags,
 
 import re
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -69,14 +69,18 @@ def read_names(text: str) -> NameQuery:
     )
 
 
-def choose_pattern(query: NameQuery, named: Iterable[str], frequencies: dict[str, int]) -> str | None:
-    """A pattern of names that have a word beginning like one of the query's rarest words, those of exactly matched names excepted."""
+def choose_starts(query: NameQuery, named: Iterable[str], frequencies: Mapping[str, int]) -> list[str]:
+    """The query's rarest words, those of exactly matched names excepted: names may begin like them, or have a word that does."""
     taken = {word for name in named for word in name.split()}
     left = [(frequencies.get(lexeme, 0), start) for start, lexeme in query.starts if start not in taken]
-    starts = [start for _, start in sorted(left)[:MAX_STARTS]]
-    if not starts:
-        return None
-    return "(^|[^[:alnum:]])(" + "|".join(re.sub(r"([^\w\s])", r"\\\1", start) for start in starts) + ")"
+    return [start for _, start in sorted(left)[:MAX_STARTS]]
+
+
+def started_values(starts: Sequence[str]) -> dict[str, Any]:
+    """Patterns for LIKE, which is quick, and one for the bounds of words, which is asked of what LIKE finds."""
+    pieces = ["%" + re.sub(r"([\\%_])", r"\\\1", start) + "%" for start in starts]
+    words = "|".join(re.sub(r"([^\w\s])", r"\\\1", start) for start in starts)
+    return {"pieces": pieces, "pattern": f"(^|[^[:alnum:]])({words})"}
 
 
 def _runs(words: list[str]) -> Iterable[str]:

@@ -31,16 +31,22 @@ class WordPlan(msgspec.Struct, frozen=True):
     mean_length: float
     notes: tuple[str, ...]
 
+    @property
+    def shape(self) -> tuple[str, ...]:
+        """The form of each term."""
+        return tuple("phrase" if len(term.lexemes) > 1 else "term" for term in self.terms)
+
     def values(self, settings: SearchSettings) -> dict[str, Any]:
         """What the statement takes."""
+        values: dict[str, Any] = {f"query_{number}": term.tsquery for number, term in enumerate(self.terms, 1)}
+        values |= {f"weight_{number}": weight for number, weight in enumerate(self.weights, 1)}
         return {
-            "terms": [term.tsquery for term in self.terms],
-            "weights": list(self.weights),
-            "phrase": [len(term.lexemes) > 1 for term in self.terms],
+            **values,
             "candidates": self.candidates,
             "mean_length": self.mean_length,
-            "labels": [0.1, 0.2, 0.4, settings.heading],
             "neighbour": settings.neighbour,
+            "spread": settings.spread,
+            "stream_size": settings.stream_size,
         }
 
 

@@ -91,12 +91,10 @@ def explain_absence(space: Space | None, embed: QueryEmbedder | None, project: s
     )
 
 
-def choose_statements(documents: int, indexed: Sequence[str], settings: SearchSettings) -> tuple[str, ...]:
-    """One exact scan; or, above its limit, the indexes when every kind of vectors that is large has one."""
-    covered = [name for kind, name in _KINDS if any(f"= {kind}" in predicate for predicate in indexed)]
-    if documents <= settings.exact_vectors or not covered:
-        return ("vectors",)
-    return tuple(name for _, name in _KINDS)
+def choose_statements(indexed: Sequence[str]) -> tuple[str, ...]:
+    """By the predicates of the indexes that a large project has: through them when there are any, else one exact scan."""
+    covered = any(f"= {kind}" in predicate for kind, _ in _KINDS for predicate in indexed)
+    return tuple(name for _, name in _KINDS) if covered else ("vectors",)
 
 
 def index_settings(version: str, settings: SearchSettings) -> dict[str, str | int]:
@@ -109,4 +107,4 @@ def index_settings(version: str, settings: SearchSettings) -> dict[str, str | in
 
 def vector_values(vector: str, settings: SearchSettings) -> dict[str, Any]:
     """What the statements take: passages enough that owners with several leave room for others."""
-    return {"vector": vector, "nearest": 2 * settings.stream_size}
+    return {"vector": vector, "nearest": 2 * settings.stream_size, "stream_size": settings.stream_size}

@@ -1,5 +1,5 @@
 -- The stages of memory_query. `:name` is a value, bound when the statement is compiled (service/search/compile.py), which also puts
--- the request's filters where `wanted_event(id)` and `wanted_page(id)` stand.
+-- the request's filters where `wanted_event(id)` and `wanted_page(id)` stand, and the query's terms where `weighed_terms()` stands.
 
 -- name: facts
 -- What ranking needs to know before it begins: how rare the query's words are, which names it spells exactly, which tags it is held to.
@@ -20,14 +20,10 @@ SELECT DISTINCT 'held' AS topic, NULL AS key, t.id AS number
 FROM unnest(:tags::text[]) AS w (name) JOIN m_0.tag AS t ON t.folded = w.name OR t.leaf = w.name OR starts_with(t.folded, w.name || '/');
 
 -- name: words
--- Text match: candidates by the rarest words, scored by all; then half of an event's score goes to its neighbours in the session.
-WITH term AS MATERIALIZED (
-    SELECT t.query::tsquery AS query, t.weight, t.phrase
-    FROM unnest(:terms::text[], :weights::double precision[], :phrase::boolean[]) AS t (query, weight, phrase)
-), found AS MATERIALIZED (
+-- Text match: candidates by the rarest words, scored by all; then half of the best events' scores goes to those beside them in the session.
+WITH found AS MATERIALIZED (
     SELECT p.id, p.event_id, p.page_id,
-        (SELECT sum(t.weight * ts_rank(CAST(:labels AS real[]), p.words, t.query)) FROM term AS t WHERE NOT t.phrase OR p.words @@ t.query)
-            / sqrt(0.6 + 0.4 * p.length / :mean_length::double precision) AS score
+        weighed_terms() / sqrt(0.6 + 0.4 * p.length / :mean_length::double precision) AS score
     FROM m_0.passage AS p
     WHERE p.words @@ (SELECT :candidates::text::tsquery)
 ), event_hit AS (
@@ -36,17 +32,18 @@ WITH term AS MATERIALIZED (
     WHERE f.event_id IS NOT NULL AND f.score > 0 AND wanted_event(f.event_id)
     ORDER BY f.event_id, f.score DESC, f.id
 ), event_first AS MATERIALIZED (
-    SELECT h.id, h.passage, h.score, e.session
-    FROM (SELECT * FROM event_hit AS a ORDER BY a.score DESC, a.id DESC LIMIT :stream_size::bigint) AS h JOIN m_0.event AS e ON e.id = h.id
+    SELECT h.id, h.passage, h.score FROM event_hit AS h ORDER BY h.score DESC, h.id DESC LIMIT :stream_size::bigint
 ), spread AS (
     SELECT f.id, f.passage, f.score FROM event_first AS f
     UNION ALL
     SELECT n.id, NULL AS passage, :neighbour::double precision * f.score AS score
-    FROM event_first AS f CROSS JOIN LATERAL (
-        (SELECT v.id FROM m_0.event AS v WHERE v.session = f.session AND v.id < f.id ORDER BY v.session DESC, v.id DESC LIMIT 1)
-        UNION ALL
-        (SELECT v.id FROM m_0.event AS v WHERE v.session = f.session AND v.id > f.id ORDER BY v.session, v.id LIMIT 1)
-    ) AS n
+    FROM (SELECT h.id, h.score FROM event_first AS h ORDER BY h.score DESC, h.id DESC LIMIT :spread::bigint) AS f
+        CROSS JOIN LATERAL (SELECT e.session FROM m_0.event AS e WHERE e.id = f.id LIMIT 1) AS e
+        CROSS JOIN LATERAL (
+            (SELECT v.id FROM m_0.event AS v WHERE v.session = e.session AND v.id < f.id ORDER BY v.session DESC, v.id DESC LIMIT 1)
+            UNION ALL
+            (SELECT v.id FROM m_0.event AS v WHERE v.session = e.session AND v.id > f.id ORDER BY v.session, v.id LIMIT 1)
+        ) AS n
     WHERE wanted_event(n.id)
 ), event_last AS (
     SELECT s.id, max(s.passage) AS passage, sum(s.score ORDER BY s.score) AS score FROM spread AS s GROUP BY s.id
@@ -60,12 +57,22 @@ WITH term AS MATERIALIZED (
 UNION ALL
 (SELECT true AS is_page, h.id, h.passage, h.score FROM page_hit AS h ORDER BY h.score DESC, h.id DESC LIMIT :stream_size::bigint);
 
+-- name: term
+-- What one lexeme adds to a passage's score: a single lexeme's ts_rank saturates as it comes again.
+SELECT :weight::double precision * ts_rank(p.words, (SELECT :query::text::tsquery)) AS score FROM m_0.passage AS p;
+
+-- name: phrase
+-- What several lexemes in a row add; ts_rank does not heed their order.
+SELECT CASE
+    WHEN p.words @@ (SELECT :query::text::tsquery) THEN :weight::double precision * ts_rank(p.words, (SELECT :query::text::tsquery)) ELSE 0
+END AS score FROM m_0.passage AS p;
+
 -- name: names
 -- Entities, tags, sessions, public ids, paths and titles that the query names: each counts 1/(events or pages that carry it).
 WITH started AS MATERIALIZED (
     SELECT e.id, e.name, e.event_count + e.page_count AS carried
     FROM m_0.entity AS e
-    WHERE :pattern::text IS NOT NULL AND e.folded ~ :pattern::text AND NOT e.id = ANY(:entities::bigint[])
+    WHERE CASE WHEN e.folded LIKE ANY(:pieces::text[]) THEN e.folded ~ :pattern::text ELSE false END AND NOT e.id = ANY(:entities::bigint[])
     ORDER BY e.event_count + e.page_count, e.id LIMIT :started::bigint
 ), entity_named AS MATERIALIZED (
     SELECT e.id, e.name, e.event_count + e.page_count AS carried FROM m_0.entity AS e WHERE e.id = ANY(:entities::bigint[])
@@ -77,11 +84,15 @@ WITH started AS MATERIALIZED (
             + (SELECT count(*) FROM m_0.page_tag AS p WHERE p.tag_id = t.id) AS carried
     FROM m_0.tag AS t
     WHERE t.id = ANY(:tag_ids::bigint[])
-        OR (:pattern::text IS NOT NULL AND t.folded ~ :pattern::text)
+        OR CASE WHEN t.folded LIKE ANY(:pieces::text[]) THEN t.folded ~ :pattern::text ELSE false END
     ORDER BY t.id LIMIT :started::bigint
 ), session_named AS MATERIALIZED (
     SELECT s.name, (SELECT count(*) FROM m_0.event AS e WHERE e.session = s.name) AS carried
-    FROM m_0.session AS s WHERE s.name = ANY(:sessions::text[]) OR s.uuid = ANY(:uuids::uuid[])
+    FROM (
+        SELECT n.name FROM m_0.session AS n WHERE n.name = ANY(:sessions::text[])
+        UNION
+        SELECT n.name FROM m_0.session AS n WHERE n.uuid = ANY(:uuids::uuid[])
+    ) AS s
 ), carried_event AS (
     SELECT p.event_id AS id, n.name, n.carried
     FROM entity_named AS n CROSS JOIN LATERAL (

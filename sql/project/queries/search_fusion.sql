@@ -2,11 +2,13 @@
 -- what is shown. Streams: 1 words, 2 names, 3 graph, 4 vectors.
 
 -- name: candidate
--- What the streams found, ranked within each stream from 1; `place` numbers the projects.
+-- What the streams found, ranked within each stream from 1; `place` numbers the projects. Long arrays come as text, which is read faster than built.
 SELECT c.stream, c.place, c.is_page, c.id, c.passage, c.score,
     row_number() OVER (PARTITION BY c.stream ORDER BY c.score DESC, c.is_page DESC, c.place, c.id DESC) AS rank
-FROM unnest(:streams::integer[], :places::integer[], :pages::boolean[], :ids::bigint[], :passages::bigint[], :scores::double precision[])
-    AS c (stream, place, is_page, id, passage, score);
+FROM unnest(
+    :streams::text::integer[], :places::text::integer[], :pages::text::boolean[], :ids::text::bigint[], :passages::text::bigint[],
+    :scores::text::double precision[]
+) AS c (stream, place, is_page, id, passage, score);
 
 -- name: fused
 -- Reciprocal rank fusion: each stream adds weight/(k + rank), an absent one nothing.
