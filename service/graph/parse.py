@@ -3,7 +3,7 @@
 In: the text. Out: `Query`, the typed syntax; raises `GraphRejection` (`syntax`, `grammar`) at the place that does not fit.
 """
 
-from service.graph.ast import Aggregate, Constant, Cos, Expression, Item, Listing, Match, Param, Property, Query, Sort, Start, Variable
+from service.graph.ast import Constant, Expression, Item, Listing, Match, Param, Query, Sort, Start
 from service.graph.cursor import KEYWORDS, Cursor, read_entries, read_value
 from service.graph.parse_expression import read_condition, read_operand
 from service.graph.parse_pattern import read_chain

@@ -22,7 +22,7 @@ class GraphRejection(MunimentError):
 
     def __init__(self, message: str, *, blocked_by: BlockedBy, hint: str | None = None, at: int | None = None, **members: Any) -> None:
         super().__init__(message, hint=hint, blocked_by=blocked_by, **members)
-        self.blocked_by = blocked_by
+        self.blocked_by: BlockedBy = blocked_by
         self.at = at
 
     def located(self, text: str) -> "GraphRejection":
@@ -35,8 +35,9 @@ class GraphRejection(MunimentError):
         message = f"line {line}, column {column}: {self.message}"
         if self.blocked_by == "syntax":
             message = f"{message}\n{excerpt}"
+        members = {name: value for name, value in self.members.items() if name != "blocked_by"}
         place = {"line": line, "column": column, "excerpt": excerpt}
-        return GraphRejection(message, hint=self.hint, at=self.at, **(self.members | place))
+        return GraphRejection(message, blocked_by=self.blocked_by, hint=self.hint, at=self.at, **members, **place)
 
 
 def _excerpt(text: str, line_start: int, at: int) -> str:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from service.graph.ast import Comparison, Direction, Entry, Listing, Param, Constant
+from service.graph.ast import Comparison, Constant, Entry, Listing, Param
 from service.graph.relations.protocol import Kind, Label, Relation
 
 
@@ -66,6 +66,7 @@ class AggregateTerm(msgspec.Struct, frozen=True):
 RowTerm = NodeTerm | FieldTerm | EdgeTerm | ScoreTerm | CosTerm
 Term = RowTerm | AggregateTerm
 Given = Param | Constant
+StartKind = Literal["text", "entity", "tag", "ids", "entity+text", "tag+text"]
 
 
 class CompareTest(msgspec.Struct, frozen=True):
@@ -115,6 +116,12 @@ class ApartTest(msgspec.Struct, frozen=True):
     right: str
 
 
+def apart(left: NodeTerm, right: NodeTerm) -> ApartTest:
+    """The test that two nodes differ, the same whichever is named first."""
+    first, second = sorted((left.column, right.column))
+    return ApartTest(first, second)
+
+
 Test = CompareTest | WithinTest | ContainsTest | NotTest | AllTest | EitherTest | ApartTest
 
 
@@ -132,8 +139,14 @@ class Hop(msgspec.Struct, frozen=True):
     high: int | None
     entries: tuple[Entry, ...]
     wanted: tuple[EdgeTerm, ...]
-    direction: Direction
     tests: tuple[Test, ...]
+
+
+class MatchPlan(msgspec.Struct, frozen=True):
+    """One MATCH clause: tests on what is bound before it, then its hops in the order they are walked."""
+
+    tests: tuple[Test, ...]
+    hops: tuple[Hop, ...]
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -154,7 +167,7 @@ class SortKey(msgspec.Struct, frozen=True):
 class StartPlan(msgspec.Struct, frozen=True):
     """The start: its kind, what it is asked with, and how many at most."""
 
-    kind: Literal["text", "entity", "tag", "ids", "entity+text", "tag+text"]
+    kind: StartKind
     name: Param | Constant | Listing | None
     text: Param | Constant | Listing | None
     ids: Param | Constant | Listing | None
@@ -173,8 +186,8 @@ class Plan(msgspec.Struct, frozen=True):
     """A checked query."""
 
     start: StartPlan
-    nodes: tuple[NodeTerm, ...]
-    matches: tuple[tuple[Hop, ...], ...]
+    named: tuple[NodeTerm, ...]
+    matches: tuple[MatchPlan, ...]
     distinct: bool
     columns: tuple[Column, ...]
     order: tuple[SortKey, ...]
@@ -192,7 +205,7 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def hops(self) -> tuple[Hop, ...]:
         """All hops in the order they are walked."""
-        return tuple(hop for hops in self.matches for hop in hops)
+        return tuple(hop for match in self.matches for hop in match.hops)
 
 
 def row_terms(test: Test) -> list[RowTerm]:

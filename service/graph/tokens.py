@@ -64,7 +64,7 @@ def _next(text: str, at: int) -> tuple[Token, int]:
         found = _NAME.match(text, at + 1)
         if not found:
             raise syntax("`$` without a parameter name", at, "write $name with a letter or _ first")
-        return Token("param", _short(found.group(), at), at), found.end()
+        return Token("param", f"${_short(found.group(), at)}", at), found.end()
     if found := _NUMBER.match(text, at):
         if found.end() < len(text) and _NAME.match(text, found.end()):
             raise syntax(f"a number runs into a word: `{text[at : found.end() + 1]}`", at, "separate them, or quote the text")

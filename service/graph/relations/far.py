@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from service.graph.relations.protocol import Decimal, Shape, Step, column, table
+from service.graph.relations.protocol import Fraction, Shape, Step, column, table
 from service.graph.relations.vectors import cosine, heads
 
 
@@ -28,7 +28,7 @@ FAR = Far(
     name="FAR",
     left="Event",
     right="Event",
-    parameters={"max": Decimal(-1.0, 1.0)},
+    parameters={"max": Fraction(-1.0, 1.0)},
     properties={"cos": "float"},
     needs_both=True,
 )

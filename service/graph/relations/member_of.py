@@ -26,5 +26,5 @@ MEMBER_OF = MemberOf(
     arrow="inferred",
     parameters={"kind": Choice(KINDS, "allowed_kinds", many=True)},
     properties={"kind": "text"},
-    single=False,
+    parallel="kind",
 )

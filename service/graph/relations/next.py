@@ -49,5 +49,5 @@ NEXT = Next(
     parameters={"source": Choice(SOURCES, "allowed_sources", many=True)},
     properties={"hops": "integer", "source": "text"},
     starred=True,
-    single=False,
+    parallel="source",
 )

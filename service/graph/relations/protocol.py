@@ -21,7 +21,7 @@ class Whole(msgspec.Struct, frozen=True):
     high: int | None = None
 
 
-class Decimal(msgspec.Struct, frozen=True):
+class Fraction(msgspec.Struct, frozen=True):
     """A parameter that is a number in a range."""
 
     low: float | None = None
@@ -36,7 +36,7 @@ class Choice(msgspec.Struct, frozen=True):
     many: bool = False
 
 
-Rule = Whole | Decimal | Choice
+Rule = Whole | Fraction | Choice
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -46,13 +46,13 @@ class Step(msgspec.Struct, frozen=True):
     a written parameter, None where it was left out. `wanted` are the properties that the query reads.
     """
 
-    near: exp.Expression
+    near: exp.Expr
     near_is_left: bool
-    far: exp.Expression | None
+    far: exp.Expr | None
     wanted: frozenset[str]
     low: int | None
     high: int | None
-    given: Callable[[str, str], exp.Expression | None]
+    given: Callable[[str, str], exp.Expr | None]
 
 
 class Relation(Protocol):
@@ -99,8 +99,8 @@ class Relation(Protocol):
         ...
 
     @property
-    def single(self) -> bool:
-        """Whether one pair of ends has at most one edge."""
+    def parallel(self) -> str | None:
+        """The property that tells several edges of one pair of ends apart; None where a pair has at most one edge."""
         ...
 
     def walk(self, step: Step) -> exp.Select:
@@ -119,7 +119,7 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     properties: Mapping[str, Kind] = {}
     starred: bool = False
     needs_both: bool = False
-    single: bool = True
+    parallel: str | None = None
 
 
 def table(name: str, alias: str) -> exp.Table:
@@ -132,6 +132,6 @@ def column(alias: str, name: str) -> exp.Column:
     return exp.column(exp.to_identifier(name, quoted=name == "timestamp"), table=alias)
 
 
-def among(value: exp.Expression, listed: exp.Expression) -> exp.EQ:
+def among(value: exp.Expr, listed: exp.Expr) -> exp.EQ:
     """`value = ANY(listed)`."""
     return exp.EQ(this=value, expression=exp.Any(this=exp.Paren(this=listed)))

@@ -26,5 +26,5 @@ RESOLVED_BY = ResolvedBy(
     arrow="required",
     parameters={"relation": Choice(("realization",), "allowed_kinds")},
     properties={"relation": "text", "asserted_at": "time"},
-    single=False,
+    parallel="relation",
 )

@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from service.graph.relations.protocol import Decimal, Shape, Step, column, table
+from service.graph.relations.protocol import Fraction, Shape, Step, column, table
 
 
 class SameAs(Shape, frozen=True, kw_only=True):
@@ -24,5 +24,5 @@ def _side(step: Step, near: str, far: str) -> exp.Select:
 
 
 SAME_AS = SameAs(
-    name="SAME_AS", left="Entity", right="Entity", parameters={"min": Decimal(0.0, 1.0)}, properties={"confidence": "float"}
+    name="SAME_AS", left="Entity", right="Entity", parameters={"min": Fraction(0.0, 1.0)}, properties={"confidence": "float"}
 )

@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from service.graph.relations.protocol import Decimal, Shape, Step, Whole, column, table
+from service.graph.relations.protocol import Fraction, Shape, Step, Whole, column, table
 
 # One more than an answer shows, so that it can say that there are more.
 VIA_READ = 11
@@ -18,7 +18,7 @@ class Shares(Shape, frozen=True, kw_only=True):
         return _levels(step, step.low, step.high)
 
 
-def _neighbours(step: Step, near: exp.Expression, far: exp.Expression | None, wanted: frozenset[str]) -> exp.Select:
+def _neighbours(step: Step, near: exp.Expr, far: exp.Expr | None, wanted: frozenset[str]) -> exp.Select:
     count = exp.Count(this=exp.Star())
     found = (
         exp.select(column("q", "event_id").as_("far"))
@@ -40,7 +40,7 @@ def _neighbours(step: Step, near: exp.Expression, far: exp.Expression | None, wa
     return found if lightest is None else found.having(exp.GTE(this=_weight(), expression=lightest))
 
 
-def _weight() -> exp.Expression:
+def _weight() -> exp.Expr:
     """The sum of 1 / ln(1 + df), added up in a fixed order so that it is the same each time."""
     df = exp.cast(exp.Add(this=exp.Literal.number(1), expression=column("e", "event_count")), "float8")
     rarity = exp.Div(this=exp.cast(exp.Literal.number(1), "float8"), expression=exp.Ln(this=df))
@@ -48,7 +48,7 @@ def _weight() -> exp.Expression:
     return exp.Sum(this=ordered)
 
 
-def _via() -> exp.Expression:
+def _via() -> exp.Expr:
     rarest = [exp.Ordered(this=column("e", name), nulls_first=False) for name in ("event_count", "id")]
     listed = exp.Paren(this=exp.ArrayAgg(this=exp.Order(this=column("e", "id"), expressions=rarest)))
     first = exp.Slice(this=exp.Literal.number(1), expression=exp.Literal.number(VIA_READ))
@@ -97,7 +97,7 @@ SHARES = Shares(
     name="SHARES",
     left="Event",
     right="Event",
-    parameters={"min": Whole(1), "min_w": Decimal(0.0)},
+    parameters={"min": Whole(1), "min_w": Fraction(0.0)},
     properties={"count": "integer", "weight": "float", "via": "list", "hops": "integer"},
     starred=True,
 )

@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from service.graph.relations.protocol import Decimal, Shape, Step, Whole, column, table
+from service.graph.relations.protocol import Fraction, Shape, Step, Whole, column, table
 from service.graph.relations.vectors import cosine, distance, heads
 
 
@@ -35,6 +35,6 @@ SIMILAR = Similar(
     name="SIMILAR",
     left="Event",
     right="Event",
-    parameters={"k": Whole(1, 20), "min": Decimal(-1.0, 1.0)},
+    parameters={"k": Whole(1, 20), "min": Fraction(-1.0, 1.0)},
     properties={"cos": "float"},
 )

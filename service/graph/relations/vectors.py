@@ -15,7 +15,7 @@ def distance(left: str, right: str) -> exp.Operator:
     return exp.Operator(this=column(left, "vector"), operator=exp.var("<=>"), expression=column(right, "vector"))
 
 
-def cosine(left: str, right: str) -> exp.Expression:
+def cosine(left: str, right: str) -> exp.Expr:
     """The cosine; null where a vector is missing or has no direction."""
     value = exp.Sub(this=exp.cast(exp.Literal.number(1), "float8"), expression=exp.Paren(this=distance(left, right)))
     return exp.Nullif(this=exp.Paren(this=value), expression=exp.cast(exp.Literal.string("NaN"), "float8"))

@@ -1,0 +1,144 @@
+"""RETURN, ORDER BY and LIMIT as SQL.
+
+In: a plan and a SELECT of bindings. Out: one SELECT whose columns are `total` (bindings walked), `c0`, `c1`, … (the returned
+columns; nodes and late properties as the node's number) and `rank`. Texts of nodes are not read here unless they group or sort.
+"""
+
+
+import msgspec
+from sqlglot import exp
+
+from service.graph.bindings import argument_kind
+from service.graph.live import SQL_TYPES, Live
+from service.graph.predicates import by_code_point
+from service.graph.relations.protocol import Kind, column
+from service.graph.scope import Scope
+from service.graph.slots import Runtime, Slots
+from service.graph.terms import AggregateTerm, FieldTerm, NodeTerm, Plan, RowTerm, SortKey, Term
+
+COLLECTED = 200
+
+
+class Source(msgspec.Struct, frozen=True):
+    """A SELECT of bindings, its columns, and on which of them its rows are unique (None: unknown)."""
+
+    select: exp.Select
+    columns: tuple[str, ...]
+    unique: frozenset[str] | None
+
+
+def is_late(term: Term, *, grouped: bool) -> bool:
+    """Whether a property is read only for the rows that are returned."""
+    return isinstance(term, FieldTerm) and not grouped
+
+
+def tail(plan: Plan, source: Source, slots: Slots, live: Live) -> exp.Select:
+    """The returned rows, ranked."""
+    return _grouped(plan, source, slots) if live.grouped else _plain(plan, source, slots)
+
+
+def _limit(slots: Slots) -> exp.Expr:
+    return slots.place(Runtime("rows"), "bigint")
+
+
+def _sorted(value: exp.Expr, *, descending: bool = False) -> exp.Ordered:
+    # Nulls last in both directions, written out: Postgres puts them first when descending.
+    return exp.Ordered(this=value, desc=descending, nulls_first=False)
+
+
+def _value(term: RowTerm, scope: Scope) -> exp.Expr:
+    found = scope.term(term)
+    return by_code_point(found) if argument_kind(term) == "text" else found
+
+
+def _rank() -> exp.Expr:
+    return exp.Window(this=exp.RowNumber()).as_("rank")
+
+
+def _plain(plan: Plan, source: Source, slots: Slots) -> exp.Select:
+    scope = Scope({name: column("w", name) for name in source.columns})
+    keys = [_sorted(_value(_row(key.term), scope), descending=key.descending) for key in plan.order]
+    ties = ["pos", *(node.column for node in plan.named), *(term.column for hop in plan.hops for term in hop.wanted)]
+    keys += [_sorted(column("w", name)) for name in ties if name in source.columns]
+    total = exp.Window(this=exp.Count(this=exp.Star())).as_("total")
+    limited = exp.select(*(column("w", name).as_(name) for name in source.columns), total)
+    limited = scope.joined(limited.from_(source.select.subquery("w"))).order_by(*keys).limit(_limit(slots))
+    outer = Scope({name: column("l", name) for name in source.columns})
+    columns = [_output(c.term, outer).as_(f"c{i}") for i, c in enumerate(plan.columns)]
+    select = exp.select(column("l", "total").as_("total"), *columns, column("l", "rank").as_("rank"))
+    ranked = exp.select("o.*", _rank()).from_(limited.subquery("o"))
+    return outer.joined(select.from_(ranked.subquery("l")))
+
+
+def _output(term: Term, scope: Scope) -> exp.Expr:
+    if isinstance(term, FieldTerm):
+        return scope.term(term.node)
+    return scope.term(_row(term))
+
+
+def _row(term: Term) -> RowTerm:
+    if isinstance(term, AggregateTerm):
+        raise TypeError("an aggregate stands only where rows are grouped")
+    return term
+
+
+def _grouped(plan: Plan, source: Source, slots: Slots) -> exp.Select:
+    scope = Scope({name: column("w", name) for name in source.columns})
+    sorts = {f"s{i}": _row(key.term) for i, key in enumerate(plan.order) if key.column is None}
+    projected = [_value(term, scope).as_(name) for name, term in sorts.items()]
+    keys: list[str] = []
+    for i, returned in enumerate(plan.columns):
+        if not isinstance(returned.term, AggregateTerm):
+            keys.append(f"c{i}")
+            projected.append(_value(returned.term, scope).as_(f"c{i}"))
+        elif returned.term.argument is not None:
+            projected.append(_value(returned.term.argument, scope).as_(f"a{i}"))
+    projection = exp.select(*(projected or [exp.Literal.number(1).as_("one")]))
+    projection = scope.joined(projection.from_(source.select.subquery("w")))
+    groups = exp.select(exp.Window(this=exp.Sum(this=exp.Count(this=exp.Star()))).as_("total"))
+    for i, returned in enumerate(plan.columns):
+        value = _aggregate(plan, i, source) if isinstance(returned.term, AggregateTerm) else column("k", f"c{i}")
+        groups = groups.select(value.as_(f"c{i}"))
+    groups = groups.select(*(exp.Min(this=column("k", name)).as_(name) for name in sorts)).from_(projection.subquery("k"))
+    groups = groups.group_by(*(column("k", name) for name in keys)) if keys else groups
+    order = [_sorted(column("g", _sort_name(i, key)), descending=key.descending) for i, key in enumerate(plan.order)]
+    order += [_sorted(column("g", f"c{i}")) for i in range(len(plan.columns))]
+    limited = exp.select("g.*").from_(groups.subquery("g")).order_by(*order).limit(_limit(slots))
+    names = ["total", *(f"c{i}" for i in range(len(plan.columns)))]
+    return exp.select(*(column("o", name).as_(name) for name in names), _rank()).from_(limited.subquery("o"))
+
+
+def _sort_name(number: int, key: SortKey) -> str:
+    return f"s{number}" if key.column is None else f"c{key.column}"
+
+
+def _aggregate(plan: Plan, number: int, source: Source) -> exp.Expr:
+    term = plan.columns[number].term
+    if not isinstance(term, AggregateTerm):
+        raise TypeError("not an aggregate")
+    if term.argument is None or (term.distinct and term.function == "count" and _counts_rows(plan, term.argument, source)):
+        return exp.Count(this=exp.Star())
+    value = column("k", f"a{number}")
+    if term.function == "collect":
+        return _collected(value, argument_kind(term.argument), distinct=term.distinct)
+    argument: exp.Expr = exp.Distinct(expressions=[value]) if term.distinct else value
+    made = {"count": exp.Count, "min": exp.Min, "max": exp.Max, "sum": exp.Sum, "avg": exp.Avg}[term.function](this=argument)
+    return exp.Coalesce(this=made, expressions=[exp.Literal.number(0)]) if term.function == "sum" else made
+
+
+def _counts_rows(plan: Plan, argument: RowTerm, source: Source) -> bool:
+    """Whether each row of a group holds another node, so that counting rows is counting distinct nodes."""
+    grouped = {c.term.column for c in plan.columns if isinstance(c.term, NodeTerm)}
+    return isinstance(argument, NodeTerm) and source.unique is not None and source.unique <= grouped | {argument.column}
+
+
+def _collected(value: exp.Expr, kind: Kind, *, distinct: bool) -> exp.Expr:
+    inner = exp.Distinct(expressions=[value]) if distinct else value
+    listed = exp.ArrayAgg(this=exp.Order(this=inner, expressions=[_sorted(value.copy())]))
+    present = exp.Filter(this=listed, expression=exp.Where(this=exp.Not(this=value.copy().is_(exp.null()))))
+    # One more than is shown, so that the answer can say that there are more.
+    first = exp.Slice(this=exp.Literal.number(1), expression=exp.Literal.number(COLLECTED + 1))
+    empty = exp.cast(exp.Array(expressions=[]), f"{SQL_TYPES[kind]}[]")
+    return exp.Coalesce(this=exp.Bracket(this=exp.Paren(this=present), expressions=[first]), expressions=[empty])
+
+

@@ -1,0 +1,188 @@
+"""A MATCH clause as SQL.
+
+In: a plan and the number of a clause. Out: `Walk`: common table expressions for all hops but the last, which is a SELECT of
+its own, so that grouping and limiting can be put around it. Each hop is a nested loop from the frontier: a fenced LATERAL never
+becomes a hash of a hub. Every hop is limited to the row budget. Where only the set of bindings matters, the frontier is reduced
+to what is still needed; of a node that is only asked to differ from the next one, its smallest and largest stand for all.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+from sqlglot import exp
+
+from service.graph.live import SQL_TYPES, Live
+from service.graph.predicates import looked_up, predicate, reads_only_numbers
+from service.graph.relations.protocol import Step, among, column
+from service.graph.scope import Scope
+from service.graph.slots import Runtime, Slots
+from service.graph.terms import ApartTest, Hop, MatchPlan, Plan, Test
+from service.graph.values import Fitting
+
+
+class Carried(msgspec.Struct, frozen=True):
+    """A column of the bindings, and its type."""
+
+    name: str
+    sql_type: str
+
+
+class Frontier(msgspec.Struct, frozen=True):
+    """The bindings so far: their table, columns, on which of them they are unique (None: unknown), and the node of which
+    only the smallest and the largest are kept."""
+
+    name: str
+    columns: tuple[Carried, ...]
+    unique: frozenset[str] | None
+    witness: str | None = None
+
+
+class Walk(msgspec.Struct, frozen=True):
+    """A clause: named parts, which of them are hops to be counted, and the last SELECT with its columns."""
+
+    parts: tuple[tuple[str, exp.Expr], ...]
+    counted: tuple[str, ...]
+    last: exp.Select
+    columns: tuple[Carried, ...]
+    unique: frozenset[str] | None
+
+
+def walk(plan: Plan, number: int, given: Sequence[Carried], slots: Slots, live: Live, *, first: bool) -> Walk:
+    """The walk of one clause from the bindings `given`; `first` says that they are the start events, each once."""
+    clause = plan.matches[number]
+    frontier = Frontier("s", tuple(given), frozenset({"v0"}) if first else None)
+    entry = _entry(frontier, clause, slots)
+    if not clause.hops:
+        return Walk((), (), entry, frontier.columns, frontier.unique)
+    parts: list[tuple[str, exp.Expr]] = [("s", entry)]
+    counted: list[str] = []
+    for i, hop in enumerate(clause.hops[:-1]):
+        select, reached = _hop(frontier, hop, slots, live)
+        parts.append((f"h{i}", select))
+        counted.append(f"h{i}")
+        frontier = msgspec.structs.replace(reached, name=f"h{i}")
+        reduced = _reduced(frontier, hop, clause.hops[i + 1], live)
+        if reduced is not None:
+            select, frontier = reduced
+            frontier = msgspec.structs.replace(frontier, name=f"d{i}")
+            parts.append((frontier.name, select))
+    last, reached = _hop(frontier, clause.hops[-1], slots, live)
+    return Walk(tuple(parts), tuple(counted), last, reached.columns, reached.unique)
+
+
+def given_rows(columns: Sequence[Carried], slots: Slots) -> exp.Expr:
+    """Bindings that were bound as arrays, one for each column, as a table `u`."""
+    arrays = [slots.place(Runtime(carried.name), f"{carried.sql_type}[]") for carried in columns]
+    names = [exp.to_identifier(carried.name) for carried in columns]
+    return exp.Unnest(expressions=arrays, alias=exp.TableAlias(this=exp.to_identifier("u"), columns=names))
+
+
+def budget(slots: Slots) -> exp.Expr:
+    """One row more than may be walked, so that a cut shows."""
+    return slots.place(Runtime("budget"), "bigint")
+
+
+def _entry(frontier: Frontier, clause: MatchPlan, slots: Slots) -> exp.Select:
+    scope = Scope({carried.name: column("u", carried.name) for carried in frontier.columns})
+    tests = [predicate(test, scope, slots) for test in clause.tests]
+    select = exp.select(*(column("u", carried.name).as_(carried.name) for carried in frontier.columns))
+    return scope.joined(select.from_(given_rows(frontier.columns, slots))).where(*tests)
+
+
+def _hop(frontier: Frontier, hop: Hop, slots: Slots, live: Live) -> tuple[exp.Select, Frontier]:
+    kept = [carried for carried in frontier.columns if carried.name in live.after(hop.number)]
+    reached = [Carried(term.column, SQL_TYPES[term.kind]) for term in hop.wanted if term.column in live.after(hop.number)]
+    places: dict[str, exp.Expr] = {carried.name: column("f", carried.name) for carried in frontier.columns}
+    lateral = _lateral(frontier, hop, places, slots)
+    places |= {term.column: column("x", term.name) for term in hop.wanted}
+    if not hop.far_is_bound:
+        places[hop.far.column] = column("x", "far")
+        if hop.far.column in live.after(hop.number):
+            reached.insert(0, Carried(hop.far.column, "bigint"))
+    scope = Scope(places)
+    tests = [predicate(test, scope, slots) for test in hop.tests if not _is_inside(test, hop)]
+    columns = (*kept, *reached)
+    select = exp.select(*(places[carried.name].copy().as_(carried.name) for carried in columns))
+    select = scope.joined(select.from_(exp.to_table(frontier.name).as_("f", table=True)).join(lateral, join_type="cross"))
+    unique = frontier.unique
+    if unique is not None:
+        reaches = frozenset[str]() if hop.far_is_bound else frozenset({hop.far.column})
+        unique = unique | reaches if hop.relation.parallel is None else None
+    return select.where(*tests).limit(budget(slots)), Frontier("", columns, unique)
+
+
+def _is_inside(test: Test, hop: Hop) -> bool:
+    if hop.far_is_bound:
+        return False
+    return reads_only_numbers(test) or looked_up(test, hop.far, Slots()) is not None
+
+
+def _lateral(frontier: Frontier, hop: Hop, places: dict[str, exp.Expr], slots: Slots) -> exp.Lateral:
+    """The edges at the near node, tests on the far node's number already asked; the LIMIT keeps it a loop."""
+
+    def given(key: str, sql_type: str) -> exp.Expr | None:
+        entry = next((entry for entry in hop.entries if entry.key == key), None)
+        if entry is None:
+            return None
+        return slots.place(Fitting(entry.value, key, hop.relation.name, hop.relation.parameters[key]), sql_type)
+
+    far = places[hop.far.column].copy() if hop.far_is_bound else None
+    step = Step(
+        near=places[hop.near.column].copy(),
+        near_is_left=hop.near_is_left,
+        far=far,
+        wanted=frozenset(term.name for term in hop.wanted),
+        low=hop.low,
+        high=hop.high,
+        given=given,
+    )
+    edges = hop.relation.walk(step)
+    inside = _inside(frontier, hop, places, slots) if far is None else [column("y", "far").eq(far.copy())]
+    if inside:
+        names = ["far", *sorted(step.wanted)]
+        edges = exp.select(*(column("y", name).as_(name) for name in names)).from_(edges.subquery("y")).where(*inside)
+    return exp.Lateral(this=edges.limit(budget(slots)).subquery(), alias=exp.TableAlias(this=exp.to_identifier("x")))
+
+
+def _inside(frontier: Frontier, hop: Hop, places: dict[str, exp.Expr], slots: Slots) -> list[exp.Expr]:
+    scope = Scope(places | {hop.far.column: column("y", "far")})
+    found: list[exp.Expr] = []
+    for test in hop.tests:
+        numbers = looked_up(test, hop.far, slots)
+        if numbers is not None:
+            found.append(among(column("y", "far"), numbers))
+        elif frontier.witness is not None and isinstance(test, ApartTest) and frontier.witness in (test.left, test.right):
+            ends = [column("f", f"{side}_{frontier.witness}").neq(column("y", "far")) for side in ("least", "most")]
+            found.append(exp.Paren(this=exp.or_(*ends)))
+        elif reads_only_numbers(test):
+            found.append(predicate(test, scope, slots))
+    return found
+
+
+def _reduced(frontier: Frontier, hop: Hop, following: Hop, live: Live) -> tuple[exp.Select, Frontier] | None:
+    """The frontier as a set of what is still needed; None where nothing can be dropped, or every binding counts."""
+    if not live.set_only:
+        return None
+    needed = live.before(following)
+    witness = _witness(frontier, following, live)
+    kept = [carried for carried in frontier.columns if carried.name in needed and carried.name != witness]
+    if len(kept) == len(frontier.columns) or not kept:
+        return None
+    select = exp.select(*(column("h", carried.name).as_(carried.name) for carried in kept))
+    if witness is not None:
+        ends = {"least": exp.Min(this=column("h", witness)), "most": exp.Max(this=column("h", witness))}
+        select = select.select(*(value.as_(f"{side}_{witness}") for side, value in ends.items()))
+    select = select.from_(exp.to_table(frontier.name).as_("h", table=True)).group_by(*(column("h", carried.name) for carried in kept))
+    return select, Frontier("", tuple(kept), frozenset(carried.name for carried in kept), witness)
+
+
+def _witness(frontier: Frontier, following: Hop, live: Live) -> str | None:
+    """A node that is needed for nothing but to differ from the one that the next hop reaches."""
+    if following.far_is_bound:
+        return None
+    for carried in frontier.columns:
+        tests = [test for test in following.tests if isinstance(test, ApartTest) and carried.name in (test.left, test.right)]
+        only = len(tests) == 1 and following.far.column in (tests[0].left, tests[0].right)
+        if only and carried.name not in live.before(following, apart_from=tests[0]):
+            return carried.name
+    return None

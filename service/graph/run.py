@@ -1,0 +1,128 @@
+"""`query_memory_graph`: one query against the memory of one project.
+
+In: a project, the text of a query, its params. Out: `GraphAnswer`; raises `GraphRejection` before anything is read. The query
+vector is asked for before a connection is taken. Then START, then the walk, and last the texts of what is returned, all in one
+transaction that sees one state of the project.
+"""
+
+import asyncio
+import math
+import time
+from collections.abc import Awaitable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from service.db.budget import Budget, Cut
+from service.db.pools import Database
+from service.db.queries import load
+from service.db.scope import ProjectRef, SpaceRef
+from service.db.transaction import Tx
+from service.errors import MunimentError
+from service.graph.answer import GraphAnswer, Outcome, PlanStep, StartOutcome, Texts, Truncation, answer, nodes_shown
+from service.graph.arguments import Arguments, fill, read_params
+from service.graph.compile import Compiled, compiled
+from service.graph.limits import GraphLimits
+from service.graph.rejection import GraphRejection
+from service.graph.relations.protocol import Label
+from service.graph.start import NoVector, StartStage
+from service.graph.walker import Walker, numbered
+
+
+class QueryEmbedder(Protocol):
+    """Makes a query's vector in the project's current space, as pgvector's text; raises an `embedding_unavailable` error."""
+
+    def __call__(self, text: str, /) -> Awaitable[str]:
+        """The vector of `text`."""
+        ...
+
+
+async def run_query(
+    database: Database,
+    project: ProjectRef,
+    query: str,
+    params: Mapping[str, object] | str | None,
+    *,
+    embed: QueryEmbedder | None,
+    limits: GraphLimits,
+) -> GraphAnswer:
+    """The answer to `query`, within `limits`; what a budget cuts is marked in it."""
+    budget = Budget(limits.deadline_ms, limits.statement_ms)
+    checked = compiled(query, vectors=True)
+    try:
+        arguments = fill(checked, read_params(params), limits)
+    except GraphRejection as rejection:
+        raise rejection.located(query) from None
+    text = arguments.start.text
+    vector = None if text is None else await _vector(embed, text, budget)
+    async with database.read(project) as tx:
+        ready = compiled(query, vectors=tx.space is not None)
+        fitting = vector if vector is None else _fitting(vector, tx.space)
+        began = time.monotonic()
+        start = await StartStage(ready.plan.start.kind, arguments.start, fitting, limits, tx, budget).run()
+        first = PlanStep(0, "start", len(start.ids), int((time.monotonic() - began) * 1000))
+        outcome, texts = await _walked(tx, ready, arguments, limits, budget, start)
+        outcome = msgspec.structs.replace(outcome, steps=numbered((first, *outcome.steps)))
+    return answer(ready.plan, arguments, limits, start, outcome, texts, budget.elapsed_ms())
+
+
+async def _walked(
+    tx: Tx, query: Compiled, arguments: Arguments, limits: GraphLimits, budget: Budget, start: StartOutcome
+) -> tuple[Outcome, Texts]:
+    """The rows with their texts; none where the start itself was lost, or where no time is left to read them."""
+    if start.lost:
+        return Outcome((), False, (), ()), Texts({})
+    outcome = await Walker(tx, query, arguments, limits, budget, start).run()
+    try:
+        return outcome, await _texts(tx, nodes_shown(query.plan, outcome.rows), budget)
+    except Cut as cut:
+        where = f"match[{len(query.clauses) - 1}]" if query.clauses else "start"
+        cuts = (*outcome.cuts, Truncation(where, cut.reason, "no time was left to read the texts of the rows"))
+        return msgspec.structs.replace(outcome, rows=(), more=False, cuts=cuts), Texts({})
+
+
+async def _vector(embed: QueryEmbedder | None, text: str, budget: Budget) -> str | NoVector:
+    if embed is None:
+        return NoVector("no embedding provider is set up")
+    try:
+        async with asyncio.timeout(budget.remaining_ms() / 1000):
+            return await embed(text)
+    except TimeoutError:
+        return NoVector("it did not answer before the deadline")
+    except MunimentError as error:
+        if error.code != "embedding_unavailable":
+            raise
+        members = error.members
+        return NoVector(str(members.get("reason", "unavailable")), members.get("provider"), members.get("model"))
+
+
+def _fitting(vector: str | NoVector, space: SpaceRef | None) -> str | NoVector:
+    """The vector, if it can be compared in the space; else why there is none, with the provider and the model."""
+    if isinstance(vector, str):
+        values = [float(part) for part in vector.strip("[]").split(",")]
+        if space is not None and len(values) == space.dim and any(values) and all(map(math.isfinite, values)):
+            return vector
+        vector = NoVector("the project has no embedding space" if space is None else "it gave a vector that cannot be compared")
+    if vector.provider is None and space is not None:
+        return NoVector(vector.reason, space.provider, space.model)
+    return vector
+
+
+async def _texts(tx: Tx, nodes: set[tuple[Label, int]], budget: Budget) -> Texts:
+    """What is shown of the nodes, read last and only for them."""
+    found: dict[tuple[Label, int], Mapping[str, Any]] = {}
+    for label, name in (("Event", "event_texts"), ("Entity", "entity_texts"), ("Tag", "tag_texts")):
+        numbers = sorted(number for of, number in nodes if of == label)
+        if not numbers:
+            continue
+        for row in await tx.fetch(load("project", "graph")[name].sql, numbers, budget=budget):
+            found[label, row["id"]] = _shown(label, row)
+    return Texts(found)
+
+
+def _shown(label: Label, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    if label == "Event":
+        return {"summary": row["summary"], "timestamp": row["timestamp"], "order_index": row["id"]}
+    if label == "Entity":
+        return {"name": row["name"], "type": row["type"]}
+    return {"name": row["path"]}

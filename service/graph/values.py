@@ -1,0 +1,278 @@
+"""What a query is given – literals and parameters – as values that Postgres gets bound.
+
+In: `Given` values and how they are used. Out: slots, each of which turns the call's `params` into one bound value of a fixed
+type, so that the compiled text does not depend on the parameters. Postgres never coerces text: a value of another type than
+the column it is compared with becomes one that equals nothing, or null where an order is asked. Raises `params` rejections.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import cast
+
+import msgspec
+
+from service.graph.ast import Comparison, Constant, Listing, Param, Scalar
+from service.graph.rejection import GraphRejection, misfit, nearest
+from service.graph.relations.protocol import Choice, Fraction, Kind, Label, Rule, Whole
+
+PREFIXES: Mapping[Label, str] = {"Event": "evt", "Entity": "ent", "Tag": "tag"}
+_ID = re.compile(r"(evt|ent|tag)_([1-9][0-9]{0,18})", re.ASCII)
+_LAST_ID = 2**63 - 1
+# Stands for values of unlike types where a column may be null: nothing stored equals it, and null stays null.
+_NEVER = {"integer": Decimal("NaN"), "float": float("nan"), "time": datetime.max.replace(tzinfo=UTC)}
+ARRAYS: Mapping[Kind, str] = {
+    "id": "bigint[]",
+    "text": "text[]",
+    "integer": "numeric[]",
+    "float": "float8[]",
+    "time": "timestamptz[]",
+}
+
+Answer = Scalar | Sequence[Scalar]
+Bound = object
+Given = Param | Constant | Listing
+
+
+def number_of(public_id: object, label: Label) -> int | None:
+    """The number behind a public id of this label; None for anything else."""
+    found = _ID.fullmatch(public_id) if isinstance(public_id, str) else None
+    if found is None or found.group(1) != PREFIXES[label]:
+        return None
+    number = int(found.group(2))
+    return number if number <= _LAST_ID else None
+
+
+def clean(text: str) -> str:
+    """Text as it is stored and compared: NFC, and U+FFFD for what Postgres cannot hold."""
+    whole = text.replace("\x00", "�").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return unicodedata.normalize("NFC", whole)
+
+
+def fold(text: str) -> str:
+    """Text without differences of case and width. A casefold can undo composition, so NFKC comes after it once more."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", clean(text)).casefold())
+
+
+def resolve(given: Given, params: Mapping[str, object]) -> Answer:
+    """The value of a literal or parameter; rejects a missing parameter and what is neither scalar nor a flat list."""
+    match given:
+        case Constant(value=value):
+            return value
+        case Listing(items=items):
+            return [_scalar(resolve(item, params), item) for item in items]
+        case Param(name=name, at=at):
+            if name not in params:
+                raise misfit(f"the parameter ${name} is missing", at, f"add {name} to params", allowed_params=sorted(params))
+            value = params[name]
+            if isinstance(value, list | tuple):
+                return [_scalar(item, given) for item in cast("Sequence[object]", value)]
+            return _scalar(value, given)
+
+
+def _scalar(value: object, given: Given) -> Scalar:
+    if isinstance(value, float) and not (float("-inf") < value < float("inf")):
+        raise misfit(f"{shown(given)} is not a finite number", given.at, "pass a finite number")
+    if value is None or isinstance(value, str | int | float):
+        return value
+    hint = "pass text, a number, true, false, null or a flat list"
+    raise misfit(f"{shown(given)} is neither a scalar nor a flat list of scalars", given.at, hint)
+
+
+def shown(given: Given) -> str:
+    """How a rejection calls a value."""
+    match given:
+        case Param(name=name):
+            return f"${name}"
+        case Constant(value=value):
+            return repr(value) if isinstance(value, str) else str(value)
+        case Listing():
+            return "the list"
+
+
+def _alike(value: Scalar, kind: Kind, label: Label, given: Given) -> Bound:
+    """`value` as the column's type, or None when it is of another type."""
+    match kind:
+        case "id":
+            return number_of(value, label)
+        case "text" | "list":
+            return clean(value) if isinstance(value, str) else None
+        case "integer":
+            return Decimal(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+        case "float":
+            return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+        case "time":
+            return _time(value, given) if isinstance(value, str) else None
+
+
+def _time(value: str, given: Given) -> datetime:
+    try:
+        moment = datetime.fromisoformat(value)
+        return (moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment).astimezone(UTC)
+    except (ValueError, OverflowError):
+        hint = "write ISO 8601, such as 2026-01-31T09:00:00Z"
+        raise misfit(f"{shown(given)} is not a timestamp: {value[:60]!r}", given.at, hint) from None
+
+
+class Equals(msgspec.Struct, frozen=True):
+    """Bound as an array of one for `column = ANY(array)`; an array that matches nothing for an unlike value."""
+
+    given: Param | Constant
+    kind: Kind
+    label: Label = "Event"
+
+    def bind(self, params: Mapping[str, object]) -> Bound:
+        return _array([one(self.given, params)], self.kind, self.label, self.given)
+
+
+class Members(msgspec.Struct, frozen=True):
+    """Bound as an array for `column = ANY(array)`; null stays null."""
+
+    given: Given
+    kind: Kind
+    label: Label = "Event"
+
+    def bind(self, params: Mapping[str, object]) -> Bound:
+        values = listed(self.given, params)
+        return None if values is None else _array(values, self.kind, self.label, self.given)
+
+
+def one(given: Given, params: Mapping[str, object]) -> Scalar:
+    """A scalar; rejects a list."""
+    value = resolve(given, params)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        raise misfit(f"{shown(given)} is a list where one value is compared", given.at, "write x.property IN $list, or pass one value")
+    return value
+
+
+def listed(given: Given, params: Mapping[str, object]) -> Sequence[Scalar] | None:
+    """The list right of IN; None for null."""
+    values = resolve(given, params)
+    if values is None:
+        return None
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise misfit(f"{shown(given)} is not a list, and IN needs one", given.at, "pass a list, or compare with =")
+    return values
+
+
+def _array(values: Sequence[Scalar], kind: Kind, label: Label, given: Given) -> list[Bound]:
+    found: list[Bound] = []
+    for value in values:
+        alike = None if value is None else _alike(value, kind, label, given)
+        if value is None or alike is not None:
+            found.append(alike)
+        elif kind in _NEVER:
+            found.append(_NEVER[kind])
+    return found
+
+
+class Ordered(msgspec.Struct, frozen=True):
+    """Bound as the column's type for <, <=, >, >=; null for an unlike value."""
+
+    given: Param | Constant
+    kind: Kind
+
+    def bind(self, params: Mapping[str, object]) -> Bound:
+        value = one(self.given, params)
+        return None if value is None else _alike(value, self.kind, "Event", self.given)
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """Bound as folded text for CONTAINS."""
+
+    given: Param | Constant
+
+    def bind(self, params: Mapping[str, object]) -> Bound:
+        value = resolve(self.given, params)
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            raise misfit(f"{shown(self.given)} is not text, and CONTAINS looks for text", self.given.at, "pass a piece of a name")
+        piece = fold(value)
+        if piece.isascii() and len(piece) < 2:
+            raise misfit(
+                f"{shown(self.given)} is too short for CONTAINS", self.given.at, "give at least 2 ASCII characters, or 1 other character"
+            )
+        return piece
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """A comparison of two given values, made here: true, false or null."""
+
+    op: Comparison
+    left: Param | Constant
+    right: Param | Constant
+
+    def bind(self, params: Mapping[str, object]) -> bool | None:
+        values = one(self.left, params), one(self.right, params)
+        return _compare(self.op, values[0], values[1])
+
+
+class Found(msgspec.Struct, frozen=True):
+    """Whether a given value is in a given list: true, false or null."""
+
+    left: Param | Constant
+    right: Given
+
+    def bind(self, params: Mapping[str, object]) -> bool | None:
+        value, values = one(self.left, params), listed(self.right, params)
+        if values is None:
+            return None
+        verdicts = [_compare("=", value, other) for other in values]
+        return True if True in verdicts else None if None in verdicts else False
+
+
+def _compare(op: Comparison, left: Scalar, right: Scalar) -> bool | None:
+    if left is None or right is None:
+        return None
+    a, b = (clean(side) if isinstance(side, str) else side for side in (left, right))
+    alike = _family(a) is _family(b)
+    if op in ("=", "<>"):
+        return (alike and a == b) is (op == "=")
+    if not alike:
+        return None
+    orders: Mapping[str, Callable[[], bool]] = {
+        "<": lambda: a < b,  # type: ignore[operator]
+        "<=": lambda: a <= b,  # type: ignore[operator]
+        ">": lambda: a > b,  # type: ignore[operator]
+        ">=": lambda: a >= b,  # type: ignore[operator]
+    }
+    return orders[op]()
+
+
+def _family(value: object) -> type:
+    return bool if isinstance(value, bool) else str if isinstance(value, str) else float
+
+
+class Fitting(msgspec.Struct, frozen=True):
+    """A parameter of a relation, checked by its rule: a number, or a list of words."""
+
+    given: Given
+    key: str
+    relation: str
+    rule: Rule
+
+    def bind(self, params: Mapping[str, object]) -> Bound:
+        value = resolve(self.given, params)
+        match self.rule:
+            case Whole(low=low, high=high):
+                if isinstance(value, int) and not isinstance(value, bool) and low <= value <= (_LAST_ID if high is None else high):
+                    return value
+                raise self._misfit(f"an integer from {low}" + ("" if high is None else f" to {high}"))
+            case Fraction(low=low, high=high):
+                numeric = isinstance(value, int | float) and not isinstance(value, bool)
+                if numeric and (low is None or low <= value) and (high is None or value <= high):
+                    return float(value)
+                raise self._misfit("a number" + ("" if low is None else f" from {low:g}") + ("" if high is None else f" to {high:g}"))
+            case Choice(options=options, listed=listed_as, many=many):
+                words = [value] if isinstance(value, str) else value if many and isinstance(value, Sequence) else None
+                if words is None or any(word not in options for word in words):
+                    likely = next((nearest(word, options) for word in words or () if isinstance(word, str) and word not in options), None)
+                    raise self._misfit("one of " + ", ".join(options), likely, **{listed_as: list(options)})
+                return list(words)
+
+    def _misfit(self, wanted: str, likely: str | None = None, **members: list[str]) -> GraphRejection:
+        hint = f"did you mean {likely}?" if likely else f"give {wanted}"
+        return misfit(f"{self.relation} {{{self.key}}} is not {wanted}", self.given.at, hint, **members)
