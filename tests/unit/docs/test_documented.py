@@ -1,0 +1,59 @@
+"""What can be set, what can go wrong and what can be called is documented, and the documents speak of nothing else."""
+
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import service
+from service.errors import MunimentError
+from service.operations import CATALOGUE
+from service.settings import Settings, variable_of
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+def _errors(base: type[MunimentError] = MunimentError) -> set[type[MunimentError]]:
+    return {base} | {found for child in base.__subclasses__() for found in _errors(child)}
+
+
+@pytest.fixture(scope="module")
+def errors() -> dict[str, type[MunimentError]]:
+    for module in pkgutil.walk_packages(service.__path__, "service."):
+        importlib.import_module(module.name)
+    return {error.code: error for error in _errors() if error.__module__.startswith("service.") and error is not MunimentError}
+
+
+def _rows(name: str, pattern: str) -> set[str]:
+    return set(re.findall(pattern, (DOCS / name).read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def test_every_error_code_is_documented(errors: dict[str, type[MunimentError]]) -> None:
+    assert _rows("errors.md", r"^\| `(\w+)` \|") == set(errors)
+
+
+def test_documented_statuses_are_true(errors: dict[str, type[MunimentError]]) -> None:
+    for line in (DOCS / "errors.md").read_text(encoding="utf-8").splitlines():
+        if match := re.match(r"\| `(\w+)` \| (\d+) \|", line):
+            assert errors[match[1]].status == int(match[2]), line
+
+
+def test_every_error_class_says_what_it_means(errors: dict[str, type[MunimentError]]) -> None:
+    assert [error for error in errors.values() if not (error.__doc__ or "").strip()] == []
+
+
+def test_every_setting_is_documented() -> None:
+    documented = _rows("settings.md", r"^\| `([A-Z_]+)` \|")
+    assert documented - {"MUNIMENT_DATA"} == {variable_of(field.name) for field in msgspec.structs.fields(Settings)}
+
+
+def test_every_tool_and_route_is_documented() -> None:
+    text = (DOCS / "using.md").read_text(encoding="utf-8")
+    for operation in CATALOGUE:
+        if operation.tool:
+            assert f"`{operation.name}`" in text, operation.name
+        for route in operation.routes:
+            assert f"`{route.method} {route.path.replace('*}', '}')}`" in text, route
