@@ -12,7 +12,7 @@ import msgspec
 from service.graph.compile import Compiled
 from service.graph.limits import GraphLimits
 from service.graph.rejection import grammar, misfit
-from service.graph.slots import Runtime, Slot
+from service.graph.slots import Runtime, Slot, place
 from service.graph.terms import Plan
 from service.graph.values import Given, clean, number_of, one, resolve, shown
 
@@ -64,11 +64,11 @@ def fill(query: Compiled, params: Mapping[str, object], limits: GraphLimits) -> 
     clamps: list[str] = []
     start = _start(plan, params, clamps)
     limit = _limit(plan, params, clamps)
-    slots = {slot for statement in query.statements for slot in statement.slots if not isinstance(slot, Runtime)}
-    ordered = sorted(slots, key=lambda slot: slot.left.at if hasattr(slot, "left") else slot.given.at)
+    statements = (*(clause.statement for clause in query.clauses), query.last)
+    slots = {slot for statement in statements for slot in statement.slots if not isinstance(slot, Runtime)}
     return Arguments(
         start=start,
-        bound={slot: slot.bind(params) for slot in ordered},
+        bound={slot: slot.bind(params) for slot in sorted(slots, key=place)},
         limit=limit,
         limit_given=plan.limit is not None,
         clamps=tuple(clamps),

@@ -1,8 +1,8 @@
 """A plan as SQL text.
 
-In: a plan. Out: `Compiled`: for each MATCH clause a statement that walks it and gives its bindings as arrays; for the last one also
-a statement that walks and returns in one go; and a statement that returns from bindings walked before. All are cached by the
-text of the query alone: whatever a call brings is bound.
+In: the text of a query. Out: `Compiled`: for each MATCH clause but the last a statement that walks it and gives its bindings as
+arrays, and one that walks the last and returns in one go; and `Pieces`, for going on after a timeout: every clause, and a statement
+that returns from bindings walked before. All are cached by the text alone: whatever a call brings is bound.
 """
 
 from functools import lru_cache
@@ -15,13 +15,12 @@ from service.graph.compile_walk import Carried, Walk, given_rows, walk
 from service.graph.live import Live
 from service.graph.parse import parse
 from service.graph.plan import make_plan
-from service.graph.relations.protocol import column
 from service.graph.rejection import GraphRejection
+from service.graph.relations.protocol import column
 from service.graph.slots import Slots, Statement, written
-from service.graph.terms import Plan
+from service.graph.terms import MatchPlan, Plan
 
 CACHED = 512
-_START = (Carried("pos", "bigint"), Carried("v0", "bigint"), Carried("score", "float8"))
 
 
 class Clause(msgspec.Struct, frozen=True):
@@ -33,24 +32,23 @@ class Clause(msgspec.Struct, frozen=True):
 
 
 class Compiled(msgspec.Struct, frozen=True):
-    """A query ready to run. `fused` walks the last clause and returns; `tail` returns from bindings; without MATCH only `tail`."""
+    """A query ready to run: the columns it takes of the start events, the clauses before the last, and the last statement,
+    which walks the last clause, if there is one, and returns."""
 
+    text: str
+    vectors: bool
     plan: Plan
+    taken: tuple[Carried, ...]
     clauses: tuple[Clause, ...]
-    fused: Statement | None
+    last: Statement
+
+
+class Pieces(msgspec.Struct, frozen=True):
+    """The same query for a walk in pieces: every clause, and the statement that returns from the bindings they gave."""
+
+    clauses: tuple[Clause, ...]
     tail: Statement
-    tail_columns: tuple[Carried, ...]
-
-    @property
-    def taken(self) -> tuple[Carried, ...]:
-        """The columns of the start events' bindings."""
-        return self.clauses[0].taken if self.clauses else self.tail_columns
-
-    @property
-    def statements(self) -> tuple[Statement, ...]:
-        """All statements."""
-        fused = () if self.fused is None else (self.fused,)
-        return (*(clause.statement for clause in self.clauses), *fused, self.tail)
+    columns: tuple[Carried, ...]
 
 
 @lru_cache(maxsize=CACHED)
@@ -60,30 +58,49 @@ def compiled(text: str, *, vectors: bool) -> Compiled:
         plan = make_plan(parse(text))
     except GraphRejection as rejection:
         raise rejection.located(text) from None
-    return compile_plan(plan, vectors=vectors)
-
-
-def compile_plan(plan: Plan, *, vectors: bool) -> Compiled:
-    """The statements of a plan."""
     live = Live(plan)
-    taken = tuple(carried for carried in _START if carried.name in live.at_start)
+    taken = _start(live)
+    clauses = _clauses(plan, live, taken, plan.matches[:-1], vectors=vectors)
+    slots = Slots()
+    if plan.matches:
+        walked = walk(plan, len(clauses), clauses[-1].given if clauses else taken, slots, live, first=not clauses)
+        source = Source(walked.last, _names(walked.columns), walked.unique)
+        rows = _rows(walked, tail(plan, source, slots, live), plan)
+    else:
+        rows = _tail(plan, live, taken, slots, frozenset({"v0"}))
+    return Compiled(text, vectors, plan, taken, clauses, written(rows, slots, vectors=vectors))
+
+
+@lru_cache(maxsize=CACHED // 4)
+def in_pieces(text: str, *, vectors: bool) -> Pieces:
+    """The pieces of a query that was compiled before: they are needed only after a timeout."""
+    query = compiled(text, vectors=vectors)
+    live = Live(query.plan)
+    clauses = _clauses(query.plan, live, query.taken, query.plan.matches, vectors=vectors)
+    columns = clauses[-1].given
+    slots = Slots()
+    rows = _tail(query.plan, live, columns, slots, None)
+    return Pieces(clauses, written(rows, slots, vectors=vectors), columns)
+
+
+def _start(live: Live) -> tuple[Carried, ...]:
+    columns = (Carried("pos", "bigint"), Carried("v0", "bigint"), Carried("score", "float8"))
+    return tuple(carried for carried in columns if carried.name in live.at_start)
+
+
+def _clauses(plan: Plan, live: Live, taken: tuple[Carried, ...], matches: tuple[MatchPlan, ...], *, vectors: bool) -> tuple[Clause, ...]:
     clauses: list[Clause] = []
-    fused: Statement | None = None
-    for number in range(len(plan.matches)):
+    for number in range(len(matches)):
         slots = Slots()
         walked = walk(plan, number, taken, slots, live, first=number == 0)
         clauses.append(Clause(written(_bindings(walked), slots, vectors=vectors), taken, walked.columns))
-        if number == len(plan.matches) - 1:
-            slots = Slots()
-            walked = walk(plan, number, taken, slots, live, first=number == 0)
-            source = Source(walked.last, _names(walked.columns), walked.unique)
-            fused = written(_rows(walked, tail(plan, source, slots, live), plan), slots, vectors=vectors)
         taken = walked.columns
-    slots = Slots()
-    everything = exp.select(*(column("u", carried.name).as_(carried.name) for carried in taken)).from_(given_rows(taken, slots))
-    unique = None if plan.matches else frozenset({"v0"})
-    rows = tail(plan, Source(everything, _names(taken), unique), slots, live).order_by("rank")
-    return Compiled(plan, tuple(clauses), fused, written(rows, slots, vectors=vectors), taken)
+    return tuple(clauses)
+
+
+def _tail(plan: Plan, live: Live, columns: tuple[Carried, ...], slots: Slots, unique: frozenset[str] | None) -> exp.Select:
+    everything = exp.select(*(column("u", carried.name).as_(carried.name) for carried in columns)).from_(given_rows(columns, slots))
+    return tail(plan, Source(everything, _names(columns), unique), slots, live).order_by("rank", copy=False)
 
 
 def _names(columns: tuple[Carried, ...]) -> tuple[str, ...]:
@@ -98,7 +115,7 @@ def _counts(walked: Walk) -> list[exp.Expr]:
 
 def _with_parts(select: exp.Select, walked: Walk) -> exp.Select:
     for name, part in walked.parts:
-        select = select.with_(name, as_=part, materialized=True)
+        select = select.with_(name, as_=part, materialized=True, copy=False)
     return select
 
 
@@ -109,7 +126,7 @@ def _bindings(walked: Walk) -> exp.Select:
         listed = exp.ArrayAgg(this=column("w", carried.name))
         empty = exp.cast(exp.Array(expressions=[]), f"{carried.sql_type}[]")
         select = select.select(exp.Coalesce(this=listed, expressions=[empty]).as_(carried.name))
-    return _with_parts(select.from_(walked.last.subquery("w")), walked)
+    return _with_parts(select.from_(walked.last.subquery("w", copy=False)), walked)
 
 
 def _rows(walked: Walk, rows: exp.Select, plan: Plan) -> exp.Select:
@@ -118,5 +135,7 @@ def _rows(walked: Walk, rows: exp.Select, plan: Plan) -> exp.Select:
     counts = [column("n", f"n{i}").as_(f"n{i}") for i in range(len(walked.counted))]
     select = exp.select(*counts, *(column("r", name).as_(name) for name in names))
     select = select.from_(exp.select(*_counts(walked), exp.Literal.number(1).as_("one")).subquery("n"))
-    select = select.join(rows.subquery("r"), on=exp.true(), join_type="left").order_by(column("r", "rank"))
+    select = select.join(rows.subquery("r", copy=False), on=exp.true(), join_type="left", copy=False).order_by(
+        column("r", "rank"), copy=False
+    )
     return _with_parts(select, walked)

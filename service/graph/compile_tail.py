@@ -4,7 +4,6 @@ In: a plan and a SELECT of bindings. Out: one SELECT whose columns are `total` (
 columns; nodes and late properties as the node's number) and `rank`. Texts of nodes are not read here unless they group or sort.
 """
 
-
 import msgspec
 from sqlglot import exp
 
@@ -62,12 +61,14 @@ def _plain(plan: Plan, source: Source, slots: Slots) -> exp.Select:
     keys += [_sorted(column("w", name)) for name in ties if name in source.columns]
     total = exp.Window(this=exp.Count(this=exp.Star())).as_("total")
     limited = exp.select(*(column("w", name).as_(name) for name in source.columns), total)
-    limited = scope.joined(limited.from_(source.select.subquery("w"))).order_by(*keys).limit(_limit(slots))
+    limited = (
+        scope.joined(limited.from_(source.select.subquery("w", copy=False))).order_by(*keys, copy=False).limit(_limit(slots), copy=False)
+    )
     outer = Scope({name: column("l", name) for name in source.columns})
     columns = [_output(c.term, outer).as_(f"c{i}") for i, c in enumerate(plan.columns)]
     select = exp.select(column("l", "total").as_("total"), *columns, column("l", "rank").as_("rank"))
-    ranked = exp.select("o.*", _rank()).from_(limited.subquery("o"))
-    return outer.joined(select.from_(ranked.subquery("l")))
+    ranked = exp.select("o.*", _rank()).from_(limited.subquery("o", copy=False))
+    return outer.joined(select.from_(ranked.subquery("l", copy=False)))
 
 
 def _output(term: Term, scope: Scope) -> exp.Expr:
@@ -94,18 +95,18 @@ def _grouped(plan: Plan, source: Source, slots: Slots) -> exp.Select:
         elif returned.term.argument is not None:
             projected.append(_value(returned.term.argument, scope).as_(f"a{i}"))
     projection = exp.select(*(projected or [exp.Literal.number(1).as_("one")]))
-    projection = scope.joined(projection.from_(source.select.subquery("w")))
+    projection = scope.joined(projection.from_(source.select.subquery("w", copy=False)))
     groups = exp.select(exp.Window(this=exp.Sum(this=exp.Count(this=exp.Star()))).as_("total"))
     for i, returned in enumerate(plan.columns):
         value = _aggregate(plan, i, source) if isinstance(returned.term, AggregateTerm) else column("k", f"c{i}")
         groups = groups.select(value.as_(f"c{i}"))
-    groups = groups.select(*(exp.Min(this=column("k", name)).as_(name) for name in sorts)).from_(projection.subquery("k"))
+    groups = groups.select(*(exp.Min(this=column("k", name)).as_(name) for name in sorts)).from_(projection.subquery("k", copy=False))
     groups = groups.group_by(*(column("k", name) for name in keys)) if keys else groups
     order = [_sorted(column("g", _sort_name(i, key)), descending=key.descending) for i, key in enumerate(plan.order)]
     order += [_sorted(column("g", f"c{i}")) for i in range(len(plan.columns))]
-    limited = exp.select("g.*").from_(groups.subquery("g")).order_by(*order).limit(_limit(slots))
+    limited = exp.select("g.*").from_(groups.subquery("g", copy=False)).order_by(*order, copy=False).limit(_limit(slots), copy=False)
     names = ["total", *(f"c{i}" for i in range(len(plan.columns)))]
-    return exp.select(*(column("o", name).as_(name) for name in names), _rank()).from_(limited.subquery("o"))
+    return exp.select(*(column("o", name).as_(name) for name in names), _rank()).from_(limited.subquery("o", copy=False))
 
 
 def _sort_name(number: int, key: SortKey) -> str:
@@ -140,5 +141,3 @@ def _collected(value: exp.Expr, kind: Kind, *, distinct: bool) -> exp.Expr:
     first = exp.Slice(this=exp.Literal.number(1), expression=exp.Literal.number(COLLECTED + 1))
     empty = exp.cast(exp.Array(expressions=[]), f"{SQL_TYPES[kind]}[]")
     return exp.Coalesce(this=exp.Bracket(this=exp.Paren(this=present), expressions=[first]), expressions=[empty])
-
-

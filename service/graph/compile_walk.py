@@ -103,12 +103,12 @@ def _hop(frontier: Frontier, hop: Hop, slots: Slots, live: Live) -> tuple[exp.Se
     tests = [predicate(test, scope, slots) for test in hop.tests if not _is_inside(test, hop)]
     columns = (*kept, *reached)
     select = exp.select(*(places[carried.name].copy().as_(carried.name) for carried in columns))
-    select = scope.joined(select.from_(exp.to_table(frontier.name).as_("f", table=True)).join(lateral, join_type="cross"))
+    select = scope.joined(select.from_(exp.to_table(frontier.name).as_("f", table=True)).join(lateral, join_type="cross", copy=False))
     unique = frontier.unique
     if unique is not None:
         reaches = frozenset[str]() if hop.far_is_bound else frozenset({hop.far.column})
         unique = unique | reaches if hop.relation.parallel is None else None
-    return select.where(*tests).limit(budget(slots)), Frontier("", columns, unique)
+    return select.where(*tests, copy=False).limit(budget(slots), copy=False), Frontier("", columns, unique)
 
 
 def _is_inside(test: Test, hop: Hop) -> bool:
@@ -140,8 +140,8 @@ def _lateral(frontier: Frontier, hop: Hop, places: dict[str, exp.Expr], slots: S
     inside = _inside(frontier, hop, places, slots) if far is None else [column("y", "far").eq(far.copy())]
     if inside:
         names = ["far", *sorted(step.wanted)]
-        edges = exp.select(*(column("y", name).as_(name) for name in names)).from_(edges.subquery("y")).where(*inside)
-    return exp.Lateral(this=edges.limit(budget(slots)).subquery(), alias=exp.TableAlias(this=exp.to_identifier("x")))
+        edges = exp.select(*(column("y", name).as_(name) for name in names)).from_(edges.subquery("y", copy=False)).where(*inside)
+    return exp.Lateral(this=edges.limit(budget(slots), copy=False).subquery(copy=False), alias=exp.TableAlias(this=exp.to_identifier("x")))
 
 
 def _inside(frontier: Frontier, hop: Hop, places: dict[str, exp.Expr], slots: Slots) -> list[exp.Expr]:

@@ -11,8 +11,8 @@ MAX_DEPTH = 64
 CLAUSES = ("START", "MATCH", "WHERE", "RETURN", "ORDER", "LIMIT")
 KEYWORDS = frozenset(
     {*CLAUSES, "BY", "AS", "DISTINCT", "AND", "OR", "NOT", "IN", "CONTAINS", "XOR", "IS", "ASC", "ASCENDING", "DESC", "DESCENDING"}
-    | {"TRUE", "FALSE", "NULL", "STARTS", "ENDS", "CASE", "EXISTS", "OPTIONAL", "WITH", "UNWIND", "UNION", "CALL", "LOAD", "FOREACH", "SKIP"}
-    | {"USE", "CREATE", "MERGE", "SET", "DELETE", "DETACH", "REMOVE", "DROP"}
+    | {"TRUE", "FALSE", "NULL", "STARTS", "ENDS", "CASE", "EXISTS", "OPTIONAL", "WITH", "UNWIND", "UNION", "CALL"}
+    | {"LOAD", "FOREACH", "SKIP", "USE", "CREATE", "MERGE", "SET", "DELETE", "DETACH", "REMOVE", "DROP"}
 )
 _READ_ONLY = "this tool only reads; write with save_memory, link_memories or forget_memory"
 ABSENT = {
@@ -109,10 +109,10 @@ class Cursor:
             return grammar(f"{token.text.upper()} is not part of the subset", token.at, ABSENT[token.word])
         expected = " or ".join(wanted)
         if token.kind == "name" and token.word not in CLAUSES:
-            return syntax(f"expected {expected} but found {self.found()}", token.at, suggestion(token.text, wanted, f"go on with {expected}"))
-        return syntax(
-            f"expected {expected} but found {self.found()}", token.at, "the order is START, MATCH, WHERE, RETURN, ORDER BY, LIMIT"
-        )
+            hint = suggestion(token.text, wanted, f"go on with {expected}")
+        else:
+            hint = "the order is START, MATCH, WHERE, RETURN, ORDER BY, LIMIT"
+        return syntax(f"expected {expected} but found {self.found()}", token.at, hint)
 
 
 def read_value(cursor: Cursor) -> Value:
@@ -155,7 +155,8 @@ def _listing(cursor: Cursor) -> Listing:
         if items:
             cursor.expect(",", "separate the items of a list with commas and close it with ]")
         if cursor.token.kind == "name" and cursor.token.word not in ("TRUE", "FALSE", "NULL"):
-            raise grammar("list comprehensions are not part of the subset", cursor.token.at, "write out the items, or pass the list as a parameter")
+            hint = "write out the items, or pass the list as a parameter"
+            raise grammar("list comprehensions are not part of the subset", cursor.token.at, hint)
         item = read_value(cursor) if not cursor.sees("[") else None
         if item is None or isinstance(item, Listing):
             raise grammar("a list inside a list is not part of the subset", cursor.token.at, "lists are flat")

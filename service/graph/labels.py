@@ -100,7 +100,9 @@ def infer(query: Query) -> Patterns:
     while changed:
         before = len(labels)
         for edge in edges:
-            options = [pair for pair in ends(edge) if labels.get(edge.first, pair[0]) == pair[0] and labels.get(edge.second, pair[1]) == pair[1]]
+            options: list[tuple[Label, Label]] = [
+                (a, b) for a, b in ends(edge) if labels.get(edge.first, a) == a and labels.get(edge.second, b) == b
+            ]
             if not options:
                 raise _misplaced(edge, labels)
             if len({first for first, _ in options}) == 1:
@@ -108,7 +110,7 @@ def infer(query: Query) -> Patterns:
             if len({second for _, second in options}) == 1:
                 _set(labels, edge.second, options[0][1], edge.pattern.at)
         changed = len(labels) > before
-    ordered = {name: labels[name] for name in (query.start.variable, *(name for _, name, _ in nodes)) if name in labels}
+    ordered: dict[str, Label] = {name: labels[name] for name in (query.start.variable, *(name for _, name, _ in nodes)) if name in labels}
     return Patterns(labels=ordered, edges=tuple(edges), nodes=tuple(nodes))
 
 
@@ -119,6 +121,11 @@ def ends(edge: Edge) -> list[tuple[Label, Label]]:
     if edge.relation.arrow == "free" or edge.pattern.direction == "none":
         return [along] if along == against else [along, against]
     return [along if edge.pattern.direction == "out" else against]
+
+
+def _fitting(edge: Edge, labels: Mapping[str, Label]) -> list[tuple[Label, Label]]:
+    """The possible labels of the two nodes that agree with what is known of them."""
+    return [(a, b) for a, b in ends(edge) if labels.get(edge.first, a) == a and labels.get(edge.second, b) == b]
 
 
 def _label(node: NodePattern) -> Label:

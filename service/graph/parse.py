@@ -92,8 +92,6 @@ def read_expression(cursor: Cursor, clause: str, *, alias: bool = False) -> Expr
     return operand
 
 
-
-
 def _order(cursor: Cursor) -> tuple[Sort, ...]:
     if not cursor.takes_word("ORDER"):
         return ()

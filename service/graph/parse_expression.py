@@ -110,7 +110,7 @@ def _no_comparison(cursor: Cursor, left: Operand) -> GraphRejection:
         return grammar("IS NULL is not part of the subset", token.at, "leave it out: a comparison with null is never true")
     if token.text in ("!=", "!"):
         return syntax("`!=` is not read", token.at, "write <>")
-    if token.text == ":" or token.kind == "mark" and token.text == "[":
+    if token.kind == "mark" and token.text in (":", "["):
         return grammar("label and index expressions are not part of the subset", token.at, "write labels into the MATCH pattern")
     if token.kind == "mark" and token.text == "==":
         return syntax("`==` is not read", token.at, "write =")
@@ -183,7 +183,8 @@ def _call(cursor: Cursor) -> Operand:
     if isinstance(argument, Aggregate):
         raise grammar("nested aggregates are not part of the subset", argument.at, "aggregate once, and sort or compare the rows yourself")
     if isinstance(argument, Param | Constant | Listing):
-        raise grammar(f"{function} of a literal or parameter is not part of the subset", argument.at, "aggregate a variable or a property, or write count(*)")
+        hint = "aggregate a variable or a property, or write count(*)"
+        raise grammar(f"{function} of a literal or parameter is not part of the subset", argument.at, hint)
     return Aggregate(function=function, argument=argument, distinct=distinct, at=token.at)
 
 

@@ -61,9 +61,7 @@ def make_plan(query: Query) -> Plan:
     nodes = {name: NodeTerm(f"v{i}", label) for i, (name, label) in enumerate(patterns.labels.items())}
     bound = {query.start.variable}
     edges: dict[str, tuple[int, Edge]] = {}
-    drafts: list[Draft] = []
-    for number in range(len(query.matches)):
-        drafts.append(_draft(query, number, patterns, nodes, bound, edges))
+    drafts = [_draft(query, number, patterns, nodes, bound, edges) for number in range(len(query.matches))]
     bindings = _bindings(nodes, bound, edges)
     columns = columns_of(query.items, bindings)
     order = order_of(query, columns, bindings)
@@ -210,9 +208,8 @@ def _scoped(query: Query, patterns: Patterns, start: StartPlan, asked: Sequence[
         used.append(Feature("START with tag", query.start.at))
     if not query.matches:
         used.append(Feature("a query without MATCH", query.at))
-    for edge in patterns.edges:
-        if edge.relation.arrow == "inferred" and edge.pattern.direction == "none":
-            used.append(Feature(f"{edge.relation.name} without an arrow", edge.pattern.at))
+    bare = [edge for edge in patterns.edges if edge.relation.arrow == "inferred" and edge.pattern.direction == "none"]
+    used += [Feature(f"{edge.relation.name} without an arrow", edge.pattern.at) for edge in bare]
     for match in query.matches:
         if match.where is not None:
             used += [Feature("CONTAINS", found.at) for found in contains_used(match.where)]

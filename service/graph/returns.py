@@ -39,7 +39,8 @@ def _key(sort: Sort, query: Query, columns: Sequence[Column], bindings: Bindings
     if isinstance(term, FieldTerm) and term.name == "summary":
         raise grammar("summary is sorted by only where it is returned", sort.at, "return it too, or sort by timestamp or order_index")
     if any(isinstance(column.term, AggregateTerm) for column in columns) or isinstance(term, AggregateTerm):
-        raise grammar("with aggregates ORDER BY uses a returned column", sort.at, f"return {printed(sort.expression)} too, or sort by a column")
+        hint = f"return {printed(sort.expression)} too, or sort by a column"
+        raise grammar("with aggregates ORDER BY uses a returned column", sort.at, hint)
     if query.distinct and not _belongs_to_a_column(term, columns):
         raise _not_distinct(sort)
     _check_order(term, sort)
@@ -70,9 +71,5 @@ def _not_distinct(sort: Sort) -> GraphRejection:
 
 
 def _check_order(term: Term, sort: Sort) -> None:
-    if isinstance(term, AggregateTerm):
-        listed = term.function == "collect"
-    else:
-        listed = argument_kind(term) == "list"
-    if listed:
+    if term.function == "collect" if isinstance(term, AggregateTerm) else argument_kind(term) == "list":
         raise grammar("a list has no order", sort.at, "sort by a count or another column")

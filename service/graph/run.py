@@ -28,6 +28,8 @@ from service.graph.relations.protocol import Label
 from service.graph.start import NoVector, StartStage
 from service.graph.walker import Walker, numbered
 
+_TEXTS: Mapping[Label, str] = {"Event": "event_texts", "Entity": "entity_texts", "Tag": "tag_texts"}
+
 
 class QueryEmbedder(Protocol):
     """Makes a query's vector in the project's current space, as pgvector's text; raises an `embedding_unavailable` error."""
@@ -76,7 +78,7 @@ async def _walked(
     try:
         return outcome, await _texts(tx, nodes_shown(query.plan, outcome.rows), budget)
     except Cut as cut:
-        where = f"match[{len(query.clauses) - 1}]" if query.clauses else "start"
+        where = f"match[{len(query.plan.matches) - 1}]" if query.plan.matches else "start"
         cuts = (*outcome.cuts, Truncation(where, cut.reason, "no time was left to read the texts of the rows"))
         return msgspec.structs.replace(outcome, rows=(), more=False, cuts=cuts), Texts({})
 
@@ -111,12 +113,12 @@ def _fitting(vector: str | NoVector, space: SpaceRef | None) -> str | NoVector:
 async def _texts(tx: Tx, nodes: set[tuple[Label, int]], budget: Budget) -> Texts:
     """What is shown of the nodes, read last and only for them."""
     found: dict[tuple[Label, int], Mapping[str, Any]] = {}
-    for label, name in (("Event", "event_texts"), ("Entity", "entity_texts"), ("Tag", "tag_texts")):
+    for label, name in _TEXTS.items():
         numbers = sorted(number for of, number in nodes if of == label)
         if not numbers:
             continue
         for row in await tx.fetch(load("project", "graph")[name].sql, numbers, budget=budget):
-            found[label, row["id"]] = _shown(label, row)
+            found[label, row["id"]] = _shown(label, dict(row))
     return Texts(found)
 
 

@@ -53,9 +53,9 @@ class Scope:
         """`select` with the tables that the terms asked for."""
         for name, label in self._nodes.items():
             alias = f"n_{name}"
-            select = select.join(table(TABLES[label], alias), on=column(alias, "id").eq(self.places[name].copy()))
+            select = select.join(table(TABLES[label], alias), on=column(alias, "id").eq(self.places[name].copy()), copy=False)
         for name in self._heads:
             alias = f"h_{name}"
             on = exp.and_(column(alias, "owner_id").eq(self.places[name].copy()), heads(alias))
-            select = select.join(table("vector_0", alias), on=on, join_type="left")
+            select = select.join(table("vector_0", alias), on=on, join_type="left", copy=False)
         return select

@@ -19,6 +19,11 @@ Given = Equals | Fitting | Found | Members | Ordered | Piece | Verdict
 Slot = Given | Runtime
 
 
+def place(slot: Given) -> int:
+    """Where in the text the given value stands."""
+    return slot.left.at if isinstance(slot, Found | Verdict) else slot.given.at
+
+
 class Slots:
     """The parameters asked for so far."""
 

@@ -21,6 +21,7 @@ from service.graph.relations.protocol import Choice, Fraction, Kind, Label, Rule
 PREFIXES: Mapping[Label, str] = {"Event": "evt", "Entity": "ent", "Tag": "tag"}
 _ID = re.compile(r"(evt|ent|tag)_([1-9][0-9]{0,18})", re.ASCII)
 _LAST_ID = 2**63 - 1
+_HIGHEST = 1e308
 # Stands for values of unlike types where a column may be null: nothing stored equals it, and null stays null.
 _NEVER = {"integer": Decimal("NaN"), "float": float("nan"), "time": datetime.max.replace(tzinfo=UTC)}
 ARRAYS: Mapping[Kind, str] = {
@@ -102,7 +103,9 @@ def _alike(value: Scalar, kind: Kind, label: Label, given: Given) -> Bound:
         case "integer":
             return Decimal(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
         case "float":
-            return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                return None
+            return float(min(max(value, -_HIGHEST), _HIGHEST))
         case "time":
             return _time(value, given) if isinstance(value, str) else None
 
@@ -262,16 +265,18 @@ class Fitting(msgspec.Struct, frozen=True):
                     return value
                 raise self._misfit(f"an integer from {low}" + ("" if high is None else f" to {high}"))
             case Fraction(low=low, high=high):
-                numeric = isinstance(value, int | float) and not isinstance(value, bool)
-                if numeric and (low is None or low <= value) and (high is None or value <= high):
+                if isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high:
                     return float(value)
-                raise self._misfit("a number" + ("" if low is None else f" from {low:g}") + ("" if high is None else f" to {high:g}"))
-            case Choice(options=options, listed=listed_as, many=many):
-                words = [value] if isinstance(value, str) else value if many and isinstance(value, Sequence) else None
-                if words is None or any(word not in options for word in words):
-                    likely = next((nearest(word, options) for word in words or () if isinstance(word, str) and word not in options), None)
-                    raise self._misfit("one of " + ", ".join(options), likely, **{listed_as: list(options)})
-                return list(words)
+                raise self._misfit(f"a number from {low:g}" + ("" if high == _HIGHEST else f" to {high:g}"))
+            case Choice():
+                return self._words(self.rule, value)
+
+    def _words(self, rule: Choice, value: Answer) -> list[str]:
+        words = [value] if isinstance(value, str) else list(value) if rule.many and isinstance(value, Sequence) else []
+        if words and all(word in rule.options for word in words):
+            return [str(word) for word in words]
+        likely = next((nearest(word, rule.options) for word in words if isinstance(word, str) and word not in rule.options), None)
+        raise self._misfit("one of " + ", ".join(rule.options), likely, **{rule.listed: list(rule.options)})
 
     def _misfit(self, wanted: str, likely: str | None = None, **members: list[str]) -> GraphRejection:
         hint = f"did you mean {likely}?" if likely else f"give {wanted}"

@@ -15,7 +15,7 @@ from service.db.budget import Budget, Cut
 from service.db.transaction import Tx
 from service.graph.answer import CutReason, Outcome, PlanStep, StartOutcome, Truncation
 from service.graph.arguments import Arguments
-from service.graph.compile import Clause, Compiled
+from service.graph.compile import Clause, Compiled, Pieces, in_pieces
 from service.graph.compile_walk import Carried
 from service.graph.limits import GraphLimits
 from service.graph.slots import Runtime, Statement
@@ -46,9 +46,7 @@ class PieceCut(Exception):
 class Walker:
     """Walks one query."""
 
-    def __init__(
-        self, tx: Tx, query: Compiled, arguments: Arguments, limits: GraphLimits, budget: Budget, start: StartOutcome
-    ) -> None:
+    def __init__(self, tx: Tx, query: Compiled, arguments: Arguments, limits: GraphLimits, budget: Budget, start: StartOutcome) -> None:
         self._tx = tx
         self._query = query
         self._arguments = arguments
@@ -58,6 +56,7 @@ class Walker:
         self._reached = dict.fromkeys((hop.number for hop in query.plan.hops), 0)
         self._spent = dict.fromkeys((hop.number for hop in query.plan.hops), 0)
         self._cuts: dict[tuple[int, CutReason], None] = {}
+        self._last = len(query.plan.matches) - 1
 
     async def run(self) -> Outcome:
         """The rows of the whole walk, or of the part that could be finished."""
@@ -65,7 +64,7 @@ class Walker:
         try:
             rows = await self._rows()
         except Cut as cut:
-            self._cuts[len(self._query.clauses) - 1, cut.reason] = None
+            self._cuts[self._last, cut.reason] = None
             rows = []
         limit = self._arguments.limit
         shown = tuple(tuple(row[f"c{i}"] for i in range(len(self._query.plan.columns))) for row in rows[:limit])
@@ -86,8 +85,8 @@ class Walker:
 
     async def _rows(self) -> Sequence[asyncpg.Record]:
         bindings = self._bindings(self._query.taken, range(len(self._start.ids)))
-        if not self._query.clauses:
-            return await self._fetch(self._query.tail, bindings, self._budget)
+        if not self._query.plan.matches:
+            return await self._fetch(self._query.last, bindings, self._budget)
         walking = Budget(int(self._budget.remaining_ms() * _WALK_SHARE), self._limits.statement_ms)
         share = _FIRST_SHARE if len(self._start.ids) > 1 else 1
         try:
@@ -104,18 +103,14 @@ class Walker:
         return {carried.name: values[carried.name] for carried in columns}
 
     async def _at_once(self, bindings: Bindings, attempt: Budget) -> Sequence[asyncpg.Record]:
-        for number, clause in enumerate(self._query.clauses[:-1]):
+        for number, clause in enumerate(self._query.clauses):
             bindings = await self._walk(number, clause, bindings, attempt)
-        last = len(self._query.clauses) - 1
-        if self._query.fused is None:
-            raise TypeError("a query with MATCH has a statement that walks and returns")
         began = time.monotonic()
         try:
-            found = await self._fetch(self._query.fused, bindings, attempt)
+            found = await self._fetch(self._query.last, bindings, attempt)
         except Cut as cut:
-            raise PieceCut(last, cut.reason) from cut
-        total = int(found[0]["total"] or 0)
-        self._count(last, found[0], total, began)
+            raise PieceCut(self._last, cut.reason) from cut
+        self._count(self._last, found[0], int(found[0]["total"] or 0), began)
         return [row for row in found if row["rank"] is not None]
 
     async def _walk(self, number: int, clause: Clause, bindings: Bindings, budget: Budget) -> Bindings:
@@ -145,7 +140,8 @@ class Walker:
 
     async def _in_pieces(self, walking: Budget, first: PieceCut) -> Sequence[asyncpg.Record]:
         """The rows of the starts that could be finished, a few at a time, fewer after each timeout."""
-        gathered: Bindings = {carried.name: [] for carried in self._query.tail_columns}
+        pieces = in_pieces(self._query.text, vectors=self._query.vectors)
+        gathered: Bindings = {carried.name: [] for carried in pieces.columns}
         count, place, last = len(self._start.ids), 0, first
         size = max(1, count // _NARROWER)
         alone = count == 1
@@ -153,7 +149,7 @@ class Walker:
             piece = range(place, min(place + size, count))
             share = Budget(max(1, int(walking.remaining_ms() * _PIECE_SHARE)), self._limits.statement_ms)
             try:
-                part = await self._piece(piece, share)
+                part = await self._piece(pieces, piece, share)
             except PieceCut as cut:
                 last = cut
                 if len(piece) > 1:
@@ -165,15 +161,15 @@ class Walker:
             for name, values in part.items():
                 gathered[name] += values
             if len(next(iter(gathered.values()))) >= self._limits.row_budget:
-                self._cuts[len(self._query.clauses) - 1, "row_budget"] = None
+                self._cuts[self._last, "row_budget"] = None
                 place, alone = count, False
         if place < count:
             self._cuts[last.match, "deadline" if not alone else last.reason] = None
-        return await self._fetch(self._query.tail, gathered, self._budget)
+        return await self._fetch(pieces.tail, gathered, self._budget)
 
-    async def _piece(self, piece: range, budget: Budget) -> Bindings:
+    async def _piece(self, pieces: Pieces, piece: range, budget: Budget) -> Bindings:
         bindings = self._bindings(self._query.taken, piece)
-        for number, clause in enumerate(self._query.clauses):
+        for number, clause in enumerate(pieces.clauses):
             bindings = await self._walk(number, clause, bindings, budget)
         return bindings
 
@@ -191,5 +187,3 @@ def _where(match: int) -> str:
 def numbered(steps: Sequence[PlanStep]) -> tuple[PlanStep, ...]:
     """The steps with their numbers, from 0."""
     return tuple(msgspec.structs.replace(step, step=i) for i, step in enumerate(steps))
-
-

@@ -22,6 +22,4 @@ class Connected(Shape, frozen=True, kw_only=True):
         return found if least is None else found.having(exp.GTE(this=exp.Count(this=exp.Star()), expression=least))
 
 
-CONNECTED = Connected(
-    name="CONNECTED", left="Entity", right="Entity", parameters={"min": Whole(1)}, properties={"event_count": "integer"}
-)
+CONNECTED = Connected(name="CONNECTED", left="Entity", right="Entity", parameters={"min": Whole(1)}, properties={"event_count": "integer"})

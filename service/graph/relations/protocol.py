@@ -24,8 +24,8 @@ class Whole(msgspec.Struct, frozen=True):
 class Fraction(msgspec.Struct, frozen=True):
     """A parameter that is a number in a range."""
 
-    low: float | None = None
-    high: float | None = None
+    low: float
+    high: float = 1e308
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -124,7 +124,8 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
 
 def table(name: str, alias: str) -> exp.Table:
     """A table of the project; the transaction puts its schema in."""
-    return exp.to_table(f"m_0.{name}").as_(alias, table=True)
+    named = exp.TableAlias(this=exp.to_identifier(alias))
+    return exp.Table(this=exp.to_identifier(name), db=exp.to_identifier("m_0"), alias=named)
 
 
 def column(alias: str, name: str) -> exp.Column:

@@ -14,6 +14,5 @@ from service.graph.relations.shares import SHARES
 from service.graph.relations.similar import SIMILAR
 
 RELATIONS: Mapping[str, Relation] = {
-    relation.name: relation
-    for relation in (PARTICIPATED_IN, SHARES, SIMILAR, FAR, NEXT, MEMBER_OF, RESOLVED_BY, CONNECTED, SAME_AS)
+    relation.name: relation for relation in (PARTICIPATED_IN, SHARES, SIMILAR, FAR, NEXT, MEMBER_OF, RESOLVED_BY, CONNECTED, SAME_AS)
 }

@@ -23,6 +23,4 @@ def _side(step: Step, near: str, far: str) -> exp.Select:
     return edges.where(column("s", near).eq(step.near))
 
 
-SAME_AS = SameAs(
-    name="SAME_AS", left="Entity", right="Entity", parameters={"min": Fraction(0.0, 1.0)}, properties={"confidence": "float"}
-)
+SAME_AS = SameAs(name="SAME_AS", left="Entity", right="Entity", parameters={"min": Fraction(0.0, 1.0)}, properties={"confidence": "float"})
