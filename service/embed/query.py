@@ -20,6 +20,11 @@ class QueryEmbedder:
         """The space that the vectors belong to; a project in another space cannot be searched with them."""
         return self._provider.space
 
+    @property
+    def is_available(self) -> bool:
+        """False while the provider's failures hold calls back."""
+        return not self._cache.breaker(self._provider).is_open
+
     async def __call__(self, text: str) -> str:
         """The query's vector as pgvector text; raises `EmbeddingUnavailable`."""
         return vector_text(await self._cache.query_vector(self._provider, text, self._timeout_s))

@@ -49,8 +49,24 @@ def fields_of(request: type[msgspec.Struct]) -> Mapping[str, inspect.Field]:
     return {field.encode_name: field for field in info.fields}
 
 
+def bare_type(kind: inspect.Type) -> inspect.Type:
+    """What a field takes when it is not left out, without its description."""
+    while isinstance(kind, inspect.Metadata):
+        kind = kind.type
+    if not isinstance(kind, inspect.UnionType):
+        return kind
+    kinds = [each for each in kind.types if not isinstance(each, inspect.NoneType)]
+    return bare_type(kinds[0]) if len(kinds) == 1 else kind
+
+
+def takes_anything(kind: inspect.Type) -> bool:
+    """Whether nothing is known of the value."""
+    return isinstance(bare_type(kind), inspect.AnyType)
+
+
 def takes_text(kind: inspect.Type) -> bool:
     """Whether a text may stand for itself."""
+    kind = bare_type(kind)
     if isinstance(kind, inspect.UnionType):
         return any(takes_text(each) for each in kind.types)
     if isinstance(kind, inspect.LiteralType):
@@ -67,10 +83,10 @@ def _unknown(operation: Operation, name: str, fields: Mapping[str, inspect.Field
 
 def _fit(value: Any, kind: inspect.Type, where: str) -> Any:
     """The value in the shape that its field asks for, where that can be told; anything else is left to the conversion to refuse."""
-    kind = _given(kind)
+    kind = bare_type(kind)
     if isinstance(value, str):
         return clean_value(value) if takes_text(kind) else _from_text(value, kind, where)
-    if isinstance(value, list) and isinstance(kind, inspect.ListType) and not isinstance(kind.item_type, inspect.AnyType):
+    if isinstance(value, list) and isinstance(kind, inspect.ListType) and not takes_anything(kind.item_type):
         return [_fit(item, kind.item_type, f"{where}[{number}]") for number, item in enumerate(value)]
     if isinstance(value, dict) and isinstance(kind, inspect.StructType):
         known = {field.encode_name: field for field in kind.fields}
@@ -82,14 +98,6 @@ def _fit(value: Any, kind: inspect.Type, where: str) -> Any:
     if isinstance(value, float) and isinstance(kind, inspect.IntType) and value.is_integer():
         return int(value)
     return value
-
-
-def _given(kind: inspect.Type) -> inspect.Type:
-    """What a field takes when it is not left out."""
-    if not isinstance(kind, inspect.UnionType):
-        return kind
-    kinds = [each for each in kind.types if not isinstance(each, inspect.NoneType)]
-    return kinds[0] if len(kinds) == 1 else kind
 
 
 def _from_text(text: str, kind: inspect.Type, where: str) -> Any:
@@ -111,7 +119,7 @@ def _from_text(text: str, kind: inspect.Type, where: str) -> Any:
 
 def _list_from(text: str, kind: inspect.ListType, where: str) -> Any:
     """A list written as JSON; or, where the items are texts, as texts with commas between them."""
-    item = _given(kind.item_type)
+    item = bare_type(kind.item_type)
     plain = takes_text(item) or (isinstance(item, inspect.StructType) and _sole_text(item) is not None)
     if text.lstrip().startswith("[") or not plain:
         return _fit(_read(text, where, "a list", list), kind, where)

@@ -77,7 +77,7 @@ class Gate:
         length = header(scope, b"content-length")
         if length is not None and length.isdecimal():
             require_size(int(length), self._body_max)
-        await self._app(scope, receive, answer)
+        await self._app({**scope, "method": "GET"} if scope["method"] == "HEAD" else scope, receive, answer)
 
     def _check_host(self, scope: Scope) -> None:
         if scope["path"] in _PROBES:

@@ -1,17 +1,31 @@
 """What an operator and a cluster ask: is it alive, is it ready, what does it count.
 
-In: the server's state. Out: answers for /livez, /readyz and /metrics.
+In: services and the server's state. Out: answers for /livez, /readyz and /metrics; none of them asks for a key.
 """
 
-from collections.abc import Awaitable
-from typing import Protocol
+import asyncio
+from dataclasses import dataclass
+from typing import Final
 
 import msgspec
-from litestar.handlers import ASGIRouteHandler
+import structlog
+from litestar.handlers import HTTPRouteHandler
 
+from service.errors import MunimentError
 from service.observe.metrics import CONTENT_TYPE, render_metrics
-from service.surface.mounting import mount_get
+from service.operations.operation import Services
 from service.surface.reply import Receive, Reply, Scope, json_reply
+from service.surface.rest.endpoint import serve
+
+_LOG: Final = structlog.stdlib.get_logger("muniment.http")
+_DATABASE_S: Final = 2.0
+
+
+@dataclass
+class ServerState:
+    """What changes while a server runs: `draining` once it is about to stop, so that no new calls are sent here."""
+
+    draining: bool = False
 
 
 class Readiness(msgspec.Struct, frozen=True):
@@ -21,26 +35,36 @@ class Readiness(msgspec.Struct, frozen=True):
     degraded: list[str] = []
 
 
-class ServerState(Protocol):
-    """What the composition root knows of the running server."""
+async def check_readiness(services: Services, state: ServerState) -> Readiness:
+    """Asks the database; without embeddings the server is ready all the same, since search goes on by words."""
+    database = await _database_answers(services)
+    wanted = services.settings.embedding_provider != "none"
+    embedding = not wanted or (services.embedder is not None and services.embedder.is_available)
+    states = {"database": database, "embedding": embedding, "draining": not state.draining}
+    return Readiness(database and not state.draining, [name for name, good in states.items() if not good])
 
-    def ready(self) -> Awaitable[Readiness]:
-        """Asks the database and the embedder, quickly."""
-        ...
 
-
-def make_probes(state: ServerState) -> list[ASGIRouteHandler]:
-    """The three addresses; none asks for a key."""
+def make_probes(services: Services, state: ServerState) -> list[HTTPRouteHandler]:
+    """The three addresses."""
 
     async def live(scope: Scope, receive: Receive) -> Reply:
         return json_reply({"status": "alive"}, headers={"cache-control": "no-store"})
 
     async def ready(scope: Scope, receive: Receive) -> Reply:
-        found = await state.ready()
-        body = {"status": "ready" if found.ready else "not ready", "degraded": found.degraded}
-        return json_reply(body, 200 if found.ready else 503, {"cache-control": "no-store"})
+        found = await check_readiness(services, state)
+        return json_reply(found, 200 if found.ready else 503, {"cache-control": "no-store"})
 
     async def metrics(scope: Scope, receive: Receive) -> Reply:
         return Reply(200, render_metrics(), {"content-type": CONTENT_TYPE})
 
-    return [mount_get("/livez", live), mount_get("/readyz", ready), mount_get("/metrics", metrics)]
+    return [serve("/livez", live), serve("/readyz", ready), serve("/metrics", metrics)]
+
+
+async def _database_answers(services: Services) -> bool:
+    try:
+        async with asyncio.timeout(_DATABASE_S):
+            await services.database.control("find_projects", 0)
+    except (MunimentError, TimeoutError) as error:
+        _LOG.warning("the database does not answer", reason=str(error))
+        return False
+    return True

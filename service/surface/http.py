@@ -11,7 +11,8 @@ from typing import Any, Final
 import structlog
 from litestar import Litestar, Request, Response
 from litestar.exceptions import HTTPException
-from litestar.types import ControllerRouterHandler
+from litestar.handlers import asgi
+from litestar.types import ControllerRouterHandler, Receive, Scope, Send
 
 from service.access.keys import KeyRing
 from service.errors import InternalError, InvalidRequest, MunimentError, NotFound
@@ -22,9 +23,8 @@ from service.surface.gate import Gate
 from service.surface.health import Readiness, ServerState, make_probes
 from service.surface.mcp.server import PATH, McpEndpoint
 from service.surface.mcp.tools import ToolSet
-from service.surface.mounting import mount, mount_get
 from service.surface.reply import Reply, json_reply
-from service.surface.rest.endpoint import MethodNotAllowed
+from service.surface.rest.endpoint import MethodNotAllowed, serve
 from service.surface.rest.openapi import make_document
 from service.surface.rest.problems import problem_reply
 from service.surface.rest.routes import ROOT, make_routes
@@ -65,6 +65,10 @@ def build_app(
     async def describe(scope: Any, receive: Any) -> Reply:
         return document
 
+    @asgi(PATH, copy_scope=True)
+    async def mcp(scope: Scope, receive: Receive, send: Send) -> None:
+        await tools(scope, receive, send)  # type: ignore[arg-type]
+
     @asynccontextmanager
     async def serve_tools(app: Litestar) -> AsyncGenerator[None]:
         async with tools.running():
@@ -73,9 +77,9 @@ def build_app(
     app = GatedApp(
         route_handlers=[
             *make_routes(catalogue, services, keys),
-            mount_get(f"{ROOT}/openapi.json", describe),
-            mount(PATH, tools),
-            *make_probes(state),
+            serve(f"{ROOT}/openapi.json", describe),
+            mcp,
+            *make_probes(services, state),
             *handlers,
         ],
         lifespan=[*lifespan, serve_tools],
@@ -101,7 +105,8 @@ def _named(request: Request[Any, Any, Any], error: Exception) -> MunimentError:
             return NotFound(f"There is nothing at {request.scope['path'][:200]}.", hint=f"{ROOT}/openapi.json lists what there is.")
         if error.status_code == 405:
             allowed = (error.headers or {}).get("allow", "").split(", ")
-            return MethodNotAllowed(f"This address does not take {request.method}.", allowed_methods=allowed)
+            allowed += ["HEAD"] if "GET" in allowed else []
+            return MethodNotAllowed(request.method, allowed)
         return InvalidRequest(error.detail)
     _LOG.error("unexpected error", path=request.scope["path"], method=request.method, exc_info=error)
     return InternalError()

@@ -21,9 +21,9 @@ _EACH: Final = (
 _GRAPH: Final = (
     "query_memory_graph: only when the user says `ak graph` (Korean `ak 그래프`) or asks for a graph query outright. The user's sentence "
     "goes through `params`, never into the query's text. The phrase alone: offer three example requests with names from this memory. "
-    "Show the query that ran, what it means in one line, and its limits in plain words (the closest 20 of 64; only the newest 200). `All`, `every`, "
-    "`the full list` is a listing: `tag:` or `entity:` alone with k: 200 and a LIMIT. Correct a rejection once by its hint, do not retry "
-    "blindly. Without this tool, search instead and say so."
+    "Show the query that ran, what it means in one line, and its limits in plain words (the closest 20 of 64; only the newest 200). "
+    "`All`, `every`, `the full list` is a listing: `tag:` or `entity:` alone with k: 200 and a LIMIT. Correct a rejection once by its "
+    "hint, do not retry blindly. Without this tool, search instead and say so."
 )
 _LAST: Final = "Notes and errors are in English: put them into the user's words. Say that something is absent only with evidence."
 

@@ -29,8 +29,8 @@ from service.surface.mcp.instructions import make_instructions
 from service.surface.mcp.messages import MalformedMessage, parse_message, wants_stream
 from service.surface.mcp.tools import ToolSet, error_result
 from service.surface.reply import Message, Receive, Reply, Scope, Send
-from service.surface.rest.endpoint import endpoint
-from service.surface.rest.problems import send_problem
+from service.surface.rest.endpoint import MethodNotAllowed
+from service.surface.rest.problems import problem_reply, send_problem
 
 PATH: Final = "/mcp"
 _CALL: Final = "muniment.call"
@@ -64,7 +64,6 @@ class McpEndpoint:
         )
         self._whole = _manager(server, self._limit, as_json=True)
         self._streamed = _manager(server, self._limit, as_json=False)
-        self._refuse = endpoint(_never, ["POST"], surface="mcp")
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -74,7 +73,7 @@ class McpEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
-            await self._refuse(scope, receive, send)
+            await _refuse(scope["method"]).send(send)
             return
         try:
             caller = await identify(self._keys, scope)
@@ -154,5 +153,8 @@ def _call_of(ctx: Context) -> Call:
     return ctx.request.scope[_CALL]  # type: ignore[union-attr]
 
 
-async def _never(scope: Scope, receive: Receive) -> Reply:
-    raise AssertionError("a POST goes another way")
+def _refuse(method: str) -> Reply:
+    """No streams to listen to and no sessions to end: a client that meets 405 goes on without."""
+    if method == "OPTIONS":
+        return Reply(204, headers={"allow": "POST"})
+    return problem_reply(MethodNotAllowed(method, ["POST"]), surface="mcp")

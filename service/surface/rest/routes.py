@@ -5,39 +5,32 @@ while the client is there, and answers JSON or problem details.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
-from litestar.handlers import ASGIRouteHandler
+from litestar.handlers import HTTPRouteHandler
 from msgspec import inspect
 
 from service.access.keys import KeyRing
 from service.errors import InvalidRequest, MalformedBody, UnsupportedMediaType
 from service.operations.operation import Operation, Route, Services
 from service.operations.perform import perform
-from service.surface.decode import fields_of, read_arguments
+from service.surface.decode import bare_type, fields_of, read_arguments, takes_anything
 from service.surface.incoming import header, identify, read_body, wait_for_leaving, while_connected
 from service.surface.json_body import clean_value, parse_json, parse_lines
-from service.surface.mounting import mount
 from service.surface.reply import Receive, Reply, Scope, json_reply
 from service.surface.rest.conditions import arguments_in_headers, client_has, etag_of
-from service.surface.rest.endpoint import endpoint
+from service.surface.rest.endpoint import serve
 
 ROOT: Final = "/api/v1"
 _BRACES: Final = re.compile(r"\{(\w+)(\*?)\}")
 _LINES: Final = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl"})
 
-Served = Mapping[str, tuple[Operation, Route]]
 
-
-def make_routes(catalogue: Sequence[Operation], services: Services, keys: KeyRing) -> list[ASGIRouteHandler]:
-    """A handler for each path of the catalogue."""
-    paths: dict[str, dict[str, tuple[Operation, Route]]] = {}
-    for operation in catalogue:
-        for route in operation.routes:
-            paths.setdefault(route.path, {})[route.method] = (operation, route)
-    return [_handler(path, served, services, keys) for path, served in paths.items()]
+def make_routes(catalogue: Sequence[Operation], services: Services, keys: KeyRing) -> list[HTTPRouteHandler]:
+    """A handler for each route of the catalogue."""
+    return [_handler(operation, route, services, keys) for operation in catalogue for route in operation.routes]
 
 
 def fields_in_path(path: str) -> list[str]:
@@ -48,23 +41,21 @@ def fields_in_path(path: str) -> list[str]:
 def lines_field(operation: Operation) -> str | None:
     """The field that a body of JSON lines fills: the only one that must be given, if it is a list of anything."""
     required = [field for field in fields_of(operation.request).values() if field.required]
-    if len(required) != 1 or not isinstance(kind := required[0].type, inspect.ListType):
+    if len(required) != 1 or not isinstance(kind := bare_type(required[0].type), inspect.ListType):
         return None
-    return required[0].encode_name if isinstance(kind.item_type, inspect.AnyType) else None
+    return required[0].encode_name if takes_anything(kind.item_type) else None
 
 
-def _handler(path: str, served: Served, services: Services, keys: KeyRing) -> ASGIRouteHandler:
+def _handler(operation: Operation, route: Route, services: Services, keys: KeyRing) -> HTTPRouteHandler:
     async def answer(scope: Scope, receive: Receive) -> Reply:
-        method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        operation, route = served[method]
         caller = await identify(keys, scope)
         raw = await _arguments(operation, route, scope, receive, services.settings.body_max_bytes)
         request = read_arguments(operation, raw)
         work = perform(services, caller, operation, request, surface="rest")
         return _reply(scope, route, await while_connected(work, wait_for_leaving(receive)))
 
-    address = ROOT + _BRACES.sub(lambda found: f"{{{found[1]}:{'path' if found[2] else 'str'}}}", path)
-    return mount(address, endpoint(answer, ["GET", "HEAD", *(served.keys() - {"GET"})] if "GET" in served else list(served)))
+    address = ROOT + _BRACES.sub(lambda found: f"{{{found[1]}:{'path' if found[2] else 'str'}}}", route.path)
+    return serve(address, answer, route.method)
 
 
 def _reply(scope: Scope, route: Route, answer: Any) -> Reply:

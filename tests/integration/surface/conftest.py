@@ -1,0 +1,106 @@
+"""A server as users meet it: the app on uvicorn, on a port of its own, and keys to call it with."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+
+import httpx2
+import pytest
+import pytest_asyncio
+import uvicorn
+
+from service.access.keys import KeyRing, make_key
+from service.access.scope import Scopes
+from service.db.embedded import EmbeddedServer
+from service.db.pools import Database
+from service.db.scope import ProjectRef
+from service.operations.operation import Services
+from service.settings import Settings
+from service.surface.health import ServerState
+from service.surface.http import build_app
+from service.tenants.migrate import owner_connection
+
+PEPPER = "a pepper for tests"
+MakeKey = Callable[..., str]
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server that takes requests."""
+
+    url: str
+    services: Services
+    state: ServerState
+
+    def client(self, key: str | None = None, **headers: str) -> httpx2.AsyncClient:
+        bearer = {} if key is None else {"authorization": f"Bearer {key}"}
+        return httpx2.AsyncClient(base_url=self.url, headers={**bearer, **headers}, timeout=30, trust_env=False)
+
+
+@contextmanager
+def free_socket() -> Iterator[socket.socket]:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(128)
+        yield listener
+
+
+@asynccontextmanager
+async def run_app(database: Database, settings: Settings) -> AsyncIterator[Running]:
+    """Serves the catalogue until left."""
+    services = Services(database=database, scopes=Scopes(database), settings=settings, embedder=None)
+    state = ServerState()
+    app = build_app(services, KeyRing(database, PEPPER), state)
+    with free_socket() as listener:
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=5))
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        while not server.started and not serving.done():  # noqa: ASYNC110  (uvicorn has no event)
+            await asyncio.sleep(0)
+        try:
+            yield Running(f"http://127.0.0.1:{listener.getsockname()[1]}", services, state)
+        finally:
+            server.should_exit = True
+            await serving
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def running(database: Database) -> AsyncIterator[Running]:
+    """One server for all tests that need no settings of their own."""
+    async with run_app(database, Settings(embedding_provider="none", body_max_bytes=1024 * 1024)) as served:
+        yield served
+
+
+@pytest.fixture
+def make_api_key(server: EmbeddedServer) -> MakeKey:
+    """Makes keys: `make_api_key(project, "read", "write")`, defaulting to the project unless `default=False`."""
+
+    def make(project: ProjectRef, *scopes: str, default: bool = True) -> str:
+        key = make_key(PEPPER)
+        with owner_connection(server.owner_url) as owner:
+            owner.execute(
+                "SELECT control.create_key($1::text, $2::bytea, $3::bigint, $4::text, $5::text[], $6::bigint[], $7::bigint, NULL::timestamptz)",
+                (key.id, key.hash, project.workspace_id, "test", list(scopes), None, project.project_id if default else None),
+            )
+        return key.text
+
+    return make
+
+
+@pytest.fixture
+def key(project: ProjectRef, make_api_key: MakeKey) -> str:
+    """A key that may do everything in the workspace of `project`."""
+    return make_api_key(project, "read", "write", "admin")
+
+
+@pytest_asyncio.fixture
+async def client(running: Running, key: str) -> AsyncIterator[httpx2.AsyncClient]:
+    async with running.client(key) as opened:
+        yield opened
+
+
+@pytest.fixture
+def base(project: ProjectRef) -> str:
+    """The address of the project."""
+    return f"/api/v1/workspaces/{project.workspace}/projects/{project.project}"
