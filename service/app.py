@@ -11,7 +11,7 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 import structlog
@@ -33,6 +33,7 @@ from service.tenants.bootstrap import PROJECT, WORKSPACE, Prepared, ensure_first
 
 CONNECTION_FILE = "connection.json"
 _GRACE_S = 5
+_ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104
 
 log = structlog.get_logger("muniment.server")
 
@@ -81,6 +82,7 @@ async def _serve(
     ready: Ready,
     stop: asyncio.Event,
 ) -> None:
+    settings = _with_own_host(settings, options.host)
     provider = choose_provider(settings)
     pepper = ensure_pepper(settings, options.data)
     key = await asyncio.to_thread(_first_key, prepared, pepper, provider) if prepared.owner_url else None
@@ -89,19 +91,32 @@ async def _serve(
         app = build_app(services, KeyRing(services.database, pepper), state)
         server = _Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=_GRACE_S))
         announcement = _announce(options, listener, prepared, key)
-        async with asyncio.TaskGroup() as tasks:
-            if options.worker and prepared.owner_url and provider.available:
-                tasks.create_task(run_worker(prepared.owner_url, provider, settings.worker_poll_ms / 1000, stop))
-            serving = tasks.create_task(server.serve(sockets=[listener]))
-            await server.wait_started(serving)
+        tasks = [asyncio.create_task(server.serve(sockets=[listener]))]
+        if options.worker and prepared.owner_url and provider.available:
+            tasks.append(asyncio.create_task(run_worker(prepared.owner_url, provider, settings.worker_poll_ms / 1000, stop)))
+        try:
+            await server.wait_started(tasks[0])
             with _connection_file(options.data, announcement):
                 log.info("ready", url=announcement.url)
-                await ready(announcement, services)
-                await _wait_for_end(stop, serving)
+                await _until_stopped(stop, ready(announcement, services), tasks[0])
             state.draining = True
             await asyncio.sleep(settings.drain_ms / 1000)
+        finally:
             stop.set()
             server.should_exit = True
+            await asyncio.gather(*tasks)
+
+
+async def _until_stopped(stop: asyncio.Event, greeting: Awaitable[None], serving: "asyncio.Task[None]") -> None:
+    """Greets, then waits for a signal or for the HTTP server's own end; a signal cuts the greeting short."""
+    stopped = asyncio.ensure_future(stop.wait())
+    greeted = asyncio.ensure_future(greeting)
+    await asyncio.wait({stopped, greeted, serving}, return_when=asyncio.FIRST_COMPLETED)
+    if greeted.done():
+        greeted.result()
+        await asyncio.wait({stopped, serving}, return_when=asyncio.FIRST_COMPLETED)
+    greeted.cancel()
+    stopped.cancel()
 
 
 @asynccontextmanager
@@ -142,6 +157,13 @@ class _Server(uvicorn.Server):
             await asyncio.sleep(0.005)
 
 
+def _with_own_host(settings: Settings, host: str) -> Settings:
+    """A server bound to one address may be called by it, also when no other name is allowed."""
+    if settings.allowed_hosts or host in _ANY_ADDRESS:
+        return settings
+    return msgspec.structs.replace(settings, allowed_hosts=["localhost", "127.0.0.1", "[::1]", f"[{host}]" if ":" in host else host])
+
+
 def _first_key(prepared: Prepared, pepper: str, provider: EmbeddingProvider) -> NewKey:
     if prepared.owner_url is None:
         raise ValueError("a first key needs the owner's login")
@@ -158,7 +180,7 @@ def _warn(prepared: Prepared, settings: Settings) -> None:
 
 def _announce(options: ServeOptions, listener: socket.socket, prepared: Prepared, key: NewKey | None) -> Announcement:
     host, port = listener.getsockname()[:2]
-    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+    shown = _ANY_ADDRESS.get(host, f"[{host}]" if ":" in host else host)
     url = f"http://{shown}:{port}"
     database = prepared.owner_url or prepared.api_url
     return Announcement(
@@ -211,9 +233,3 @@ def _signals(stop: asyncio.Event) -> Iterator[None]:
     finally:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)
-
-
-async def _wait_for_end(stop: asyncio.Event, serving: "asyncio.Task[Any]") -> None:
-    stopped = asyncio.ensure_future(stop.wait())
-    await asyncio.wait({stopped, serving}, return_when=asyncio.FIRST_COMPLETED)
-    stopped.cancel()

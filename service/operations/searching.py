@@ -11,11 +11,11 @@ from service.errors import NotFound
 from service.graph.answer import GraphAnswer
 from service.graph.describe import DESCRIPTION as GRAPH_DESCRIPTION
 from service.graph.run import GraphLimits, run_query
+from service.memory.timestamps import parse_timestamp
 from service.operations.operation import Operation, Route, Services, Tool
 from service.operations.writing import Project, Workspace
 from service.search.answer import SearchAnswer
-from service.search.parse import SearchRequest
-from service.search.run import SearchSettings
+from service.search.parse import SearchRequest, SearchSettings
 from service.search.run import memory_query as search
 
 
@@ -52,15 +52,25 @@ class QueryMemoryGraph(msgspec.Struct, frozen=True, kw_only=True):
 
 async def memory_query(services: Services, caller: Caller, request: MemoryQuery) -> SearchAnswer:
     scope = await services.scopes.many(caller, request.workspace, request.project, request.scopes, request.everywhere)
-    fields = {name: getattr(request, name) for name in SearchRequest.__struct_fields__ if hasattr(request, name)}
+    wish = SearchRequest(
+        query=request.query,
+        limit=request.limit,
+        explain=request.explain,
+        rerank=request.rerank,
+        kinds=request.kinds or None,
+        tags=request.tags or None,
+        since=parse_timestamp(request.since) if request.since else None,
+        until=parse_timestamp(request.until) if request.until else None,
+        as_of=parse_timestamp(request.as_of) if request.as_of else None,
+    )
     settings = SearchSettings(
         deadline_ms=services.settings.search_deadline_ms,
         statement_ms=services.settings.search_statement_ms,
-        exact_candidates=services.settings.exact_candidates,
+        exact_vectors=services.settings.exact_candidates,
+        embed_ms=services.settings.embedding_timeout_ms,
     )
-    answer = await search(services.database, scope.projects, SearchRequest(**fields), embed=services.embedder, settings=settings)
-    shown = {"workspace": scope.workspace, "projects": [ref.project for ref in scope.projects], "resolved_by": scope.resolved_by}
-    return msgspec.structs.replace(answer, scope=shown)
+    answer = await search(services.database, scope.projects, wish, embed=services.embedder, settings=settings)
+    return msgspec.structs.replace(answer, scope=msgspec.structs.replace(answer.scope, resolved_by=scope.resolved_by))
 
 
 async def query_memory_graph(services: Services, caller: Caller, request: QueryMemoryGraph) -> GraphAnswer:

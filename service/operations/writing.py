@@ -216,7 +216,7 @@ OPERATIONS = (
             title="Write a page",
             description=(
                 "Write a Markdown page: curated knowledge such as a decision or a runbook. The whole body replaces the page; "
-                "every earlier version is kept. Read the page first and give its version as expected_version, so that nobody's edit is lost."
+                "every earlier version is kept. Read it first and give its version as expected_version, so that nobody's edit is lost."
             ),
         ),
     ),
