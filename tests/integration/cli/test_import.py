@@ -1,0 +1,137 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from service.sample.loader import read_sample
+from tests.integration.cli.conftest import Gateway, Muniment
+
+PAGES = {"created": 0, "changed": 0, "unchanged": 0, "failed": 0}
+EVENTS = {"stored": 0, "known": 0, "failed": 0}
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    (folder / "decisions").mkdir(parents=True)
+    (folder / "index.md").write_text("---\ntitle: The index\ntags: [area/kumquat]\n---\nSee [[storage]].\n")
+    (folder / "decisions" / "storage 100%?#.md").write_text("# Storage\n\nKumquats are kept in jars.\n")
+    (folder / "한글.md").write_text("# 저장\n\n본문\n")
+    (folder / "picture.png").write_bytes(b"\x89PNG")
+    return folder
+
+
+def lines(tmp_path: Path, *events: object) -> Path:
+    file = tmp_path / "events.jsonl"
+    file.write_text("".join((event if isinstance(event, str) else json.dumps(event)) + "\n" for event in events))
+    return file
+
+
+def test_a_folder_twice_is_the_same_as_once(muniment: Muniment, notes: Path) -> None:
+    first = muniment("import", "--markdown", str(notes), "--json")
+    assert (first.code, first.json["pages"], first.json["events"]) == (0, {**PAGES, "created": 3}, EVENTS)
+    assert [report["code"] for report in first.json["reports"]] == ["ignored_files"]
+    assert muniment("import", "--markdown", str(notes), "--json").json["pages"] == {**PAGES, "unchanged": 3}
+    (notes / "index.md").write_text("# Another index\n")
+    assert muniment("import", "--markdown", str(notes), "--json").json["pages"] == {**PAGES, "changed": 1, "unchanged": 2}
+    found = muniment("query", "kumquats in jars", "--json").json
+    assert [hit["path"] for hit in found["hits"]][:1] == ["decisions/storage 100%?#.md"]
+
+
+def test_totals_for_people(muniment: Muniment, notes: Path) -> None:
+    done = muniment("import", "--markdown", str(notes))
+    assert done.code == 0
+    assert done.out.splitlines()[-1] == "pages: 3 stored, 0 changed, 0 unchanged, 0 failed"
+    assert "ignored_files" in done.out
+    assert done.err == ""
+
+
+def test_bad_lines_of_events_are_told_by_line_and_the_others_stored(muniment: Muniment, tmp_path: Path) -> None:
+    file = lines(
+        tmp_path,
+        {"summary": "kumquat one"},
+        "{broken",
+        {"summary": "kumquat two", "previous": "evt_999"},
+        {"summary": "x" * 501},
+        {"summary": "kumquat three", "entities": ["Jar"], "tags": ["a/b"]},
+        {"summary": "kumquat one"},
+    )
+    done = muniment("import", "--events", str(file))
+    assert done.code == 1
+    told = [row.split(" ")[:2] for row in done.out.splitlines()[:-1]]
+    assert told == [[f"{file}:2", "malformed_json"], [f"{file}:3", "not_found"], [f"{file}:4", "too_long"]]
+    assert done.out.splitlines()[-1] == "events: 3 stored, 0 already there, 2 failed"
+    again = muniment("import", "--events", str(file), "--json")
+    assert (again.code, again.json["events"]) == (1, {**EVENTS, "known": 3, "failed": 2})
+    assert [(report["line"], report["code"]) for report in again.json["reports"]] == [
+        (2, "malformed_json"),
+        (3, "not_found"),
+        (4, "too_long"),
+    ]
+    assert muniment.count("kumquat") == 3
+
+
+def test_a_transcript_that_grows(muniment: Muniment, tmp_path: Path) -> None:
+    def record(number: int, text: str) -> str:
+        return json.dumps({"type": "user", "uuid": f"u{number}", "sessionId": "s-1", "message": {"role": "user", "content": text}}) + "\n"
+
+    file = tmp_path / "session.jsonl"
+    file.write_text(record(1, "Why do kumquats rot?") + record(2, "Look at the jar."))
+    assert muniment("import", "--transcript", str(file), "--json").json["events"] == {**EVENTS, "stored": 2}
+    file.write_text(file.read_text() + record(3, "It was open."))
+    again = muniment("import", "--transcript", str(file), "--json")
+    assert (again.code, again.json["events"]) == (0, {**EVENTS, "stored": 1, "known": 2})
+    (hit,) = muniment("query", "kumquats rot", "--limit", "1", "--json").json["raw_hits"]
+    assert (hit["session"], hit["kind"]) == ("s-1", "user")
+
+
+def test_the_sample_with_its_threads(muniment: Muniment) -> None:
+    sample = read_sample()
+    first = muniment("import", "--sample", "--json")
+    assert first.code == 0, first.out
+    assert first.json["events"] == {**EVENTS, "stored": len(sample.events)}
+    assert first.json["pages"] == {**PAGES, "created": len(sample.pages)}
+    again = muniment("import", "--sample", "--json")
+    assert again.json["events"] == {**EVENTS, "known": len(sample.events)}
+    assert again.json["pages"] == {**PAGES, "unchanged": len(sample.pages)}
+    rows = muniment("graph", "START a = events(ids: ['evt_1']) MATCH (a)-[:NEXT]->(b) RETURN b.id ORDER BY b.id", "--json").json["rows"]
+    after_first = [item for item in sample.events if item.previous_key == "sample-001"]
+    assert rows == [[f"evt_{int((item.event.ingest_key or '')[-3:])}"] for item in after_first]
+
+
+def test_a_busy_server_is_waited_for(muniment: Muniment, gateway: Gateway, notes: Path, tmp_path: Path) -> None:
+    gateway.script.extend([503, 429, 503])
+    file = lines(tmp_path, {"summary": "kumquat"})
+    done = muniment.through(gateway, "import", "--markdown", str(notes), "--events", str(file), "--json")
+    assert done.code == 0, done.err
+    assert (done.json["pages"]["created"], done.json["events"]["stored"]) == (3, 1)
+    assert gateway.statuses == [503, 429, 503, 200, 200, 200, 200]
+
+
+def test_a_lost_answer_stores_nothing_twice(muniment: Muniment, gateway: Gateway, notes: Path, tmp_path: Path) -> None:
+    file = lines(tmp_path, {"summary": "kumquat"}, {"summary": "kumquat"})
+    assert muniment("import", "--markdown", str(notes)).code == 0
+    gateway.script.extend(["pass", "pass", "pass", "lose"])
+    done = muniment.through(gateway, "import", "--markdown", str(notes), "--events", str(file), "--json")
+    assert done.code == 0, done.err
+    assert (done.json["pages"]["unchanged"], done.json["events"]["known"]) == (3, 2)
+    assert gateway.statuses == [200, 200, 200, "lose", 200]
+
+
+def test_a_batch_that_is_too_large_is_halved(muniment: Muniment, gateway: Gateway, tmp_path: Path) -> None:
+    gateway.most_bytes = 2_000
+    file = lines(
+        tmp_path, *({"summary": f"kumquat {n}", "content": "jar " * 20} for n in range(30)), {"summary": "big", "content": "x" * 3000}
+    )
+    done = muniment.through(gateway, "import", "--events", str(file), "--json")
+    assert (done.code, done.json["events"]) == (1, {**EVENTS, "stored": 30, "failed": 1})
+    assert [report["line"] for report in done.json["reports"]] == [31]
+
+
+def test_a_refusal_that_would_meet_every_line_ends_the_import(muniment: Muniment, gateway: Gateway, notes: Path) -> None:
+    gateway.script.extend(["pass", 403])
+    done = muniment.through(gateway, "import", "--markdown", str(notes))
+    assert done.code == 1
+    assert done.out.splitlines()[-1] == "pages: 1 stored, 0 changed, 0 unchanged, 0 failed"
+    assert done.err == "error: Not now.\n"
+    assert gateway.statuses[1:] == [403]
