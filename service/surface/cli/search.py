@@ -82,28 +82,34 @@ def query(options: Options, *, text: str, kinds: Sequence[str], tags: Sequence[s
     if options.as_json:
         print_json(answer)
         return
-    console = stdout()
-    found = read_answer(answer, SearchAnswer)
-    for name, hits in (("Pages", found.hits), ("Events", found.raw_hits)):
+    print_hits(stdout(), read_answer(answer, SearchAnswer))
+
+
+def print_hits(console: Console, answer: SearchAnswer) -> None:
+    """Pages, then events, each in a few lines; then the notes."""
+    for name, hits in (("Pages", answer.hits), ("Events", answer.raw_hits)):
         if hits:
             console.print(Text(name, style="bold underline"))
             for hit in hits:
                 _print_hit(console, hit)
-    if not found.hits and not found.raw_hits:
+    if not answer.hits and not answer.raw_hits:
         console.print("Nothing was found.")
-    print_notes(console, found.notes)
+    print_notes(console, answer.notes)
 
 
 def _print_hit(console: Console, hit: Hit) -> None:
     moment = _moment(hit.updated_at if hit.path else hit.timestamp)
     facts = [f"{hit.rank:.4f}", hit.path or hit.id, moment, hit.kind, hit.session, hit.project]
-    console.print(Text("  ".join(line(fact) for fact in facts if fact)), soft_wrap=True)
-    console.print(Text(f"    {line(hit.title if hit.path else hit.summary)}"), soft_wrap=True)
-    snippet = marked(hit.snippet)
-    if snippet and snippet.plain != line(hit.summary):
-        console.print(Text("    ").append_text(snippet), soft_wrap=True)
+    said, snippet = line(hit.title if hit.path else hit.summary), marked(hit.snippet)
+    lines = [Text("  ".join(line(fact) for fact in facts if fact))]
+    if hit.path or not snippet.plain.startswith(said):  # the snippet of an event often begins with its summary
+        lines.append(Text(f"    {said}"))
+    if snippet:
+        lines.append(Text("    ").append_text(snippet))
     if hit.explain is not None:
-        console.print(Text("    " + "  ".join(_reasons(hit.explain)), style="dim"), soft_wrap=True)
+        lines.append(Text("    " + "  ".join(_reasons(hit.explain)), style="dim"))
+    for each in lines:
+        console.print(each, soft_wrap=True)
 
 
 def _reasons(explain: dict[str, Any]) -> Iterator[str]:
