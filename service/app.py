@@ -27,6 +27,7 @@ from service.embed.query_cache import QueryCache
 from service.embed.worker import run_worker
 from service.errors import InvalidSetting
 from service.operations.operation import Services
+from service.remote import Secret
 from service.settings import Settings
 from service.surface.http import ServerState, build_app
 from service.tenants.bootstrap import PROJECT, WORKSPACE, Prepared, ensure_first_key, ensure_pepper, prepare_database, without_password
@@ -83,7 +84,7 @@ async def _serve(
     stop: asyncio.Event,
 ) -> None:
     settings = _with_own_host(settings, options.host)
-    provider = choose_provider(settings)
+    provider = await asyncio.to_thread(choose_provider, settings)
     pepper = ensure_pepper(settings, options.data)
     key = await asyncio.to_thread(_first_key, prepared, pepper, provider) if prepared.owner_url else None
     state = ServerState()
@@ -133,7 +134,17 @@ async def open_services(settings: Settings, api_url: str, provider: EmbeddingPro
 
 def choose_provider(settings: Settings) -> EmbeddingProvider:
     """The provider that is set; none, and a warning, where it cannot work: search by words goes on without it."""
-    options = ProviderOptions(model_folder=settings.embedding_model)
+    local = settings.embedding_provider == "local"
+    options = ProviderOptions(
+        model=None if local else settings.embedding_model,
+        model_folder=settings.embedding_model if local else None,
+        query_prefix=settings.embedding_query_prefix,
+        document_prefix=settings.embedding_document_prefix,
+        url=settings.embedding_url,
+        key=Secret(settings.embedding_key) if settings.embedding_key else None,
+        dim=settings.embedding_dim,
+        window=settings.embedding_window,
+    )
     try:
         return make_provider(settings.embedding_provider, options)
     except EmbeddingUnavailable as error:

@@ -31,9 +31,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     allowed_origins: list[str] = []
     body_max_bytes: Positive = 10 * 1024 * 1024
     answer_max_bytes: Positive = 1024 * 1024
-    embedding_provider: Literal["local", "none"] = "local"
+    embedding_provider: Literal["local", "openai", "ollama", "none"] = "local"
     embedding_model: str | None = None
+    embedding_url: str | None = None
+    embedding_key: str = ""
+    embedding_dim: Positive | None = None
+    embedding_window: Positive | None = None
+    embedding_query_prefix: str = ""
+    embedding_document_prefix: str = ""
     embedding_timeout_ms: Positive = 2_000
+    rerank_provider: Literal["none", "chat", "rerank"] = "none"
+    rerank_url: str | None = None
+    rerank_key: str = ""
+    rerank_model: str | None = None
+    rerank_deadline_ms: Positive = 20_000
+    rerank_in_flight: Positive = 4
     search_deadline_ms: Positive = 5_000
     search_statement_ms: Positive = 2_000
     graph: bool = True
@@ -90,7 +102,7 @@ def _convert(name: str, value: Any) -> None:
     try:
         msgspec.convert(value, field.type, strict=False)
     except msgspec.ValidationError as error:
-        reason = str(error) if "url" not in name and name != "key_pepper" else "not text"
+        reason = str(error) if "url" not in name and "key" not in name else "not text"
         raise InvalidSetting(f"{variable_of(name)}: {reason}.", hint="docs/settings.md says what it takes.") from error
 
 

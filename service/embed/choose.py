@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from service.embed.model_files import find_model
 from service.embed.provider import EmbeddingProvider, ProviderOptions
 from service.embed.providers.none import NoProvider
+from service.embed.providers.ollama import OllamaProvider
+from service.embed.providers.openai import OpenAIProvider
 from service.errors import InvalidSetting
 
 
@@ -28,4 +30,9 @@ def _make_local(options: ProviderOptions) -> EmbeddingProvider:
     return LocalProvider(files, options)
 
 
-PROVIDERS: Mapping[str, Callable[[ProviderOptions], EmbeddingProvider]] = {"local": _make_local, "none": NoProvider}
+PROVIDERS: Mapping[str, Callable[[ProviderOptions], EmbeddingProvider]] = {
+    "local": _make_local,
+    "none": NoProvider,
+    "ollama": OllamaProvider,
+    "openai": OpenAIProvider,
+}

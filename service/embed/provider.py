@@ -12,11 +12,12 @@ from typing import Literal, Protocol, TypeAlias, cast
 import msgspec
 
 from service.errors import MunimentError
+from service.remote import Retries, Secret
 
 Vector: TypeAlias = "array[float]"
 """32-bit floats of length one."""
 
-FailureReason: TypeAlias = Literal["wrong_size", "not_numbers", "not_finite", "all_zero", "empty_text"]
+FailureReason: TypeAlias = Literal["wrong_size", "not_numbers", "not_finite", "all_zero", "empty_text", "refused", "no_answer"]
 UnavailableReason: TypeAlias = Literal["timeout", "unavailable", "bad_vector"]
 
 _LEAST_NORM = 1e-12
@@ -34,12 +35,24 @@ class ProviderOptions(msgspec.Struct, frozen=True):
     """What a server or workspace sets for its provider; a provider reads what concerns it.
 
     `model_folder` holds `model.onnx` and `tokenizer.json`; the prefixes go before each query and document, for models that want them.
+    The rest is for providers that are reached over HTTP: `url` and `key` say where; `dim` the size of the vectors and `window` the
+    tokens that the model reads of one text, where they are not known; `batch_items` and `batch_tokens` bound one request.
+    `query_time_s` is what a query's vector may take, all tries together, `document_time_s` what the texts of one request may.
     """
 
     model: str | None = None
     model_folder: str | None = None
     query_prefix: str = ""
     document_prefix: str = ""
+    url: str | None = None
+    key: Secret | None = None
+    dim: int | None = None
+    window: int | None = None
+    batch_items: int = 32
+    batch_tokens: int = 16_000
+    query_time_s: float = 10.0
+    document_time_s: float = 60.0
+    retries: Retries = Retries()
 
 
 class Failed(msgspec.Struct, frozen=True):

@@ -56,7 +56,9 @@ class LocalProvider:
         return vector
 
     async def close(self) -> None:
-        """Ends the thread, after what it has been given, and lets the model go."""
+        """Ends the thread, after what it has been given, and lets the model go; closing again does nothing."""
+        if self._closed:
+            return
         self._closed = True
         self._threads.submit(self._forget)
         self._threads.shutdown(wait=False)

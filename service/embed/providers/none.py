@@ -33,5 +33,5 @@ class NoProvider:
 
     def _unavailable(self) -> EmbeddingUnavailable:
         return EmbeddingUnavailable(
-            self.space, "unavailable", "Embeddings are turned off.", hint="Set MUNIMENT_EMBEDDINGS to local, or to another provider."
+            self.space, "unavailable", "Embeddings are turned off.", hint="Set MUNIMENT_EMBEDDING_PROVIDER to another provider."
         )

@@ -1,4 +1,4 @@
-"""What every embedding provider must do, run against the real ones."""
+"""What every embedding provider must do: the local model, and the same model behind the APIs of OpenAI and Ollama."""
 
 import asyncio
 import math
@@ -13,6 +13,7 @@ from service.embed.choose import make_provider
 from service.embed.model_files import find_model
 from service.embed.provider import Embedded, EmbeddingProvider, EmbeddingUnavailable, Failed, ProviderOptions, Space, Vector
 from service.memory.passages import split_page
+from tests.integration.embed.conftest import MakeRemote
 
 NEAR = ("The deploy failed because the disk was full.", "Deployment broke: no space left on the disk.")
 FAR = "My grandmother's recipe for apple pie needs cinnamon."
@@ -27,9 +28,9 @@ def cosine(left: Embedded, right: Embedded) -> float:
     return sum(a * b for a, b in zip(vector_of(left), vector_of(right), strict=True))
 
 
-@pytest.fixture(params=["local"])
-async def provider(request: pytest.FixtureRequest) -> AsyncIterator[EmbeddingProvider]:
-    made = make_provider(request.param)
+@pytest.fixture(params=["local", "openai", "ollama"])
+async def provider(request: pytest.FixtureRequest, make_remote: MakeRemote) -> AsyncIterator[EmbeddingProvider]:
+    made = make_provider("local") if request.param == "local" else await make_remote(request.param)
     yield made
     await made.close()
 
@@ -109,12 +110,10 @@ async def test_a_query_comes_before_the_documents_that_wait() -> None:
     assert order[0] == "query"
 
 
-async def test_a_text_beyond_the_window_is_read_on() -> None:
-    provider = make_provider("local")
+async def test_a_text_beyond_the_window_is_read_on(provider: EmbeddingProvider) -> None:
     filler = "The committee met and agreed on the minutes. " * 40
     plain, ending = await provider.embed_documents([filler, filler + "Penguins huddle against the antarctic wind. " * 12])
     query = await provider.embed_query("penguins")
-    await provider.close()
     assert cosine(query, ending) > cosine(query, plain) + 0.1
 
 
@@ -130,8 +129,7 @@ async def test_a_folder_gives_the_model_its_name_and_size(tmp_path: Path) -> Non
     assert cosine(query, with_prefix) > cosine(query, bare) + 0.01
 
 
-async def test_a_closed_provider_answers_no_more() -> None:
-    provider = make_provider("local")
+async def test_a_closed_provider_answers_no_more(provider: EmbeddingProvider) -> None:
     await provider.close()
     with pytest.raises(EmbeddingUnavailable):
         await provider.embed_query("a")
