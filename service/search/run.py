@@ -32,7 +32,7 @@ from service.search.stages import (
     read_facts,
     show,
 )
-from service.search.streams.fts import WordFacts, plan_words
+from service.search.streams.fts import WordFacts, lift, plan_words
 from service.search.streams.vector import QueryEmbedder, QueryVector, embed_query, explain_absence
 
 T = TypeVar("T")
@@ -127,7 +127,9 @@ class _Search:
                 for text in words.notes:
                     self.note(text)
                 self.found["fts"] += await self.attempt(("fts",), find_words(stage, words, held)) or []
-            self.found["entity"] += await self.attempt(("entity",), find_names(stage, facts)) or []
+            names = await self.attempt(("entity",), find_names(stage, facts)) or []
+            self.found["entity"] += names
+            self.found["fts"] = lift(self.found["fts"], names)
         await self.gather_vectors(stage, facts.words.documents if facts else 0, held)
 
     async def gather_vectors(self, stage: Stage, documents: int, held: Sequence[int]) -> None:

@@ -99,7 +99,9 @@ async def find_names(stage: Stage, facts: Facts) -> list[Found]:
         "stream_size": stage.settings.stream_size,
     }
     rows = await stage.ask(compile_stage("names", stage.plan.name_filters), values)
-    return [Found(stage.place, row["is_page"], row["id"], None, row["score"], tuple(row["matched"])) for row in rows]
+    return [
+        Found(stage.place, is_page, number, None, score, tuple(matched), itself) for is_page, number, score, matched, itself in rows
+    ]
 
 
 async def find_vectors(stage: Stage, vector: str, documents: int, held: Sequence[int]) -> tuple[list[Found], int]:

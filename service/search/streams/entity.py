@@ -52,7 +52,7 @@ class NameQuery(msgspec.Struct, frozen=True):
 def read_names(text: str) -> NameQuery:
     """Every run of up to six words, bare of punctuation at its ends, and every piece of a run without spaces."""
     words = [word for word in (word.strip(_EDGES) for word in normalise(text).replace("\x00", " ").split()[:MAX_WORDS]) if word]
-    spelled = _unique(_runs(words))
+    spelled = tuple(run for run in _unique(_runs(words)) if fold_word(run) not in STOP_WORDS)
     pieces = _unique(piece for word in words for piece in _pieces(word))
     names = _unique(fold_name(name) for name in (*spelled, *pieces))
     names = tuple(name for name in names if name not in STOP_WORDS)

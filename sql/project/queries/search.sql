@@ -94,43 +94,43 @@ WITH started AS MATERIALIZED (
         SELECT n.name FROM m_0.session AS n WHERE n.uuid = ANY(:uuids::uuid[])
     ) AS s
 ), carried_event AS (
-    SELECT p.event_id AS id, n.name, n.carried
+    SELECT p.event_id AS id, n.name, n.carried, false AS itself
     FROM entity_named AS n CROSS JOIN LATERAL (
         SELECT p.event_id FROM m_0.participation AS p WHERE p.entity_id = n.id
         ORDER BY p.entity_id, p."timestamp" DESC NULLS LAST, p.event_id DESC LIMIT :fan::bigint
     ) AS p
     UNION
-    SELECT m.event_id AS id, n.name, n.carried
+    SELECT m.event_id AS id, n.name, n.carried, false AS itself
     FROM tag_named AS n CROSS JOIN LATERAL (
         SELECT m.event_id FROM m_0.membership AS m WHERE m.tag_id = n.id
         ORDER BY m.tag_id, m."timestamp" DESC NULLS LAST, m.event_id DESC LIMIT :fan::bigint
     ) AS m
     UNION
-    SELECT e.id, n.name, n.carried
+    SELECT e.id, n.name, n.carried, false AS itself
     FROM session_named AS n CROSS JOIN LATERAL (
         SELECT e.id FROM m_0.event AS e WHERE e.session = n.name ORDER BY e.session DESC, e.id DESC LIMIT :fan::bigint
     ) AS e
     UNION
-    SELECT e.id, 'evt_' || e.id AS name, 1 AS carried FROM m_0.event AS e WHERE e.id = ANY(:event_ids::bigint[])
+    SELECT e.id, 'evt_' || e.id AS name, 1 AS carried, true AS itself FROM m_0.event AS e WHERE e.id = ANY(:event_ids::bigint[])
 ), carried_page AS (
-    SELECT p.page_id AS id, n.name, n.carried FROM entity_named AS n JOIN m_0.page_entity AS p ON p.entity_id = n.id
+    SELECT p.page_id AS id, n.name, n.carried, false AS itself FROM entity_named AS n JOIN m_0.page_entity AS p ON p.entity_id = n.id
     UNION
-    SELECT p.page_id AS id, n.name, n.carried FROM tag_named AS n JOIN m_0.page_tag AS p ON p.tag_id = n.id
+    SELECT p.page_id AS id, n.name, n.carried, false AS itself FROM tag_named AS n JOIN m_0.page_tag AS p ON p.tag_id = n.id
     UNION
-    SELECT p.id, p.path AS name, 1 AS carried FROM m_0.page AS p WHERE p.id = ANY(:page_ids::bigint[])
+    SELECT p.id, p.path AS name, 1 AS carried, true AS itself FROM m_0.page AS p WHERE p.id = ANY(:page_ids::bigint[])
     UNION
-    SELECT p.id, p.path AS name, 1 AS carried FROM m_0.page AS p WHERE p.names && :page_names::text[]
+    SELECT p.id, p.path AS name, 1 AS carried, true AS itself FROM m_0.page AS p WHERE p.names && :page_names::text[]
 )
 (
     SELECT false AS is_page, c.id, sum(1.0::double precision / c.carried ORDER BY c.carried) AS score,
-        (array_agg(c.name ORDER BY c.carried, c.name))[1:10] AS matched
+        (array_agg(c.name ORDER BY c.carried, c.name))[1:10] AS matched, bool_or(c.itself) AS itself
     FROM carried_event AS c WHERE c.carried > 0 AND wanted_event(c.id)
     GROUP BY c.id ORDER BY 3 DESC, 2 DESC LIMIT :stream_size::bigint
 )
 UNION ALL
 (
     SELECT true AS is_page, c.id, sum(1.0::double precision / c.carried ORDER BY c.carried) AS score,
-        (array_agg(c.name ORDER BY c.carried, c.name))[1:10] AS matched
+        (array_agg(c.name ORDER BY c.carried, c.name))[1:10] AS matched, bool_or(c.itself) AS itself
     FROM carried_page AS c WHERE c.carried > 0 AND wanted_page(c.id)
     GROUP BY c.id ORDER BY 3 DESC, 2 DESC LIMIT :stream_size::bigint
 );

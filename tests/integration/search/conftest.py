@@ -1,0 +1,59 @@
+"""Asking the memory of a test's project."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import pytest
+
+from service.db.pools import Database
+from service.db.scope import ProjectRef, SpaceRef
+from service.search.answer import SearchAnswer
+from service.search.parse import SearchRequest, SearchSettings, parse_arguments
+from service.search.run import memory_query
+from service.search.streams.vector import QueryEmbedder
+
+
+class Ask(Protocol):
+    """memory_query with the arguments of a call."""
+
+    async def __call__(
+        self, projects: ProjectRef | Sequence[ProjectRef], query: str, *, embed: QueryEmbedder | None = None, **arguments: Any
+    ) -> SearchAnswer: ...
+
+
+class FixedEmbedder:
+    """Gives one vector whatever is asked."""
+
+    def __init__(self, vector: Sequence[float] | str, dim: int | None = None) -> None:
+        self._text = vector if isinstance(vector, str) else "[" + ",".join(map(repr, vector)) + "]"
+        self.space = SpaceRef(0, "test", "vectors", dim or len(vector))
+        self.asked: list[str] = []
+
+    async def __call__(self, text: str) -> str:
+        self.asked.append(text)
+        return self._text
+
+
+@pytest.fixture
+def ask(database: Database) -> Ask:
+    async def run(
+        projects: ProjectRef | Sequence[ProjectRef],
+        query: str,
+        *,
+        embed: QueryEmbedder | None = None,
+        settings: SearchSettings | None = None,
+        **arguments: Any,
+    ) -> SearchAnswer:
+        request: SearchRequest = parse_arguments({"query": query, **arguments})
+        wanted = [projects] if isinstance(projects, ProjectRef) else projects
+        return await memory_query(database, wanted, request, embed=embed, settings=settings or SearchSettings())
+
+    return run
+
+
+def paths(answer: SearchAnswer) -> list[str]:
+    return [hit.path for hit in answer.hits]
+
+
+def events(answer: SearchAnswer) -> list[str]:
+    return [hit.id for hit in answer.raw_hits]
