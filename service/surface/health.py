@@ -11,7 +11,6 @@ import msgspec
 import structlog
 from litestar.handlers import HTTPRouteHandler
 
-from service.errors import MunimentError
 from service.observe.metrics import CONTENT_TYPE, render_metrics
 from service.operations.operation import Services
 from service.surface.reply import Receive, Reply, Scope, json_reply
@@ -64,7 +63,7 @@ async def _database_answers(services: Services) -> bool:
     try:
         async with asyncio.timeout(_DATABASE_S):
             await services.database.control("find_projects", 0)
-    except (MunimentError, TimeoutError) as error:
-        _LOG.warning("the database does not answer", reason=str(error))
+    except Exception as error:  # noqa: BLE001  (whatever it is, the server is not ready)
+        _LOG.warning("the database does not answer", reason=repr(error))
         return False
     return True

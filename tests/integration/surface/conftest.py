@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
@@ -16,11 +16,12 @@ from service.access.scope import Scopes
 from service.db.embedded import EmbeddedServer
 from service.db.pools import Database
 from service.db.scope import ProjectRef
-from service.operations.operation import Services
+from service.operations import CATALOGUE
+from service.operations.operation import Operation, Services
 from service.settings import Settings
 from service.surface.health import ServerState
 from service.surface.http import build_app
-from service.tenants.migrate import owner_connection
+from service.tenants.owner import owner_connection
 
 PEPPER = "a pepper for tests"
 MakeKey = Callable[..., str]
@@ -48,11 +49,11 @@ def free_socket() -> Iterator[socket.socket]:
 
 
 @asynccontextmanager
-async def run_app(database: Database, settings: Settings) -> AsyncIterator[Running]:
+async def run_app(database: Database, settings: Settings, catalogue: Sequence[Operation] = CATALOGUE) -> AsyncIterator[Running]:
     """Serves the catalogue until left."""
     services = Services(database=database, scopes=Scopes(database), settings=settings, embedder=None)
     state = ServerState()
-    app = build_app(services, KeyRing(database, PEPPER), state)
+    app = build_app(services, KeyRing(database, PEPPER), state, catalogue=catalogue)
     with free_socket() as listener:
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=5))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
@@ -97,6 +98,13 @@ def key(project: ProjectRef, make_api_key: MakeKey) -> str:
 @pytest_asyncio.fixture
 async def client(running: Running, key: str) -> AsyncIterator[httpx2.AsyncClient]:
     async with running.client(key) as opened:
+        yield opened
+
+
+@pytest_asyncio.fixture
+async def anonymous(running: Running) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client without a key."""
+    async with running.client() as opened:
         yield opened
 
 
