@@ -8,7 +8,7 @@ import contextlib
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TypeAlias
@@ -121,7 +121,7 @@ async def _until_stopped(stop: asyncio.Event, greeting: Awaitable[None], serving
 
 
 @asynccontextmanager
-async def open_services(settings: Settings, api_url: str, provider: EmbeddingProvider) -> AsyncIterator[Services]:
+async def open_services(settings: Settings, api_url: str, provider: EmbeddingProvider) -> AsyncGenerator[Services]:
     """What operations work with, over a pool of connections."""
     database = await Database.open(api_url, max_size=settings.pool_max, prepared=settings.database_prepared)
     try:
@@ -156,7 +156,7 @@ class _Server(uvicorn.Server):
     """Leaves signals to us, so that the database is stopped too and the exit code is 0."""
 
     @contextmanager
-    def capture_signals(self) -> Iterator[None]:
+    def capture_signals(self) -> Generator[None]:
         yield
 
     async def wait_started(self, serving: "asyncio.Task[None]") -> None:
@@ -205,7 +205,7 @@ def _announce(options: ServeOptions, listener: socket.socket, prepared: Prepared
 
 
 @contextmanager
-def _listening(host: str, port: int) -> Iterator[socket.socket]:
+def _listening(host: str, port: int) -> Generator[socket.socket]:
     """Takes the address before anything is started, so that a second start fails at once."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with contextlib.closing(socket.socket(family, socket.SOCK_STREAM)) as listener:
@@ -219,7 +219,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
 
 
 @contextmanager
-def _connection_file(data: Path, announcement: Announcement) -> Iterator[None]:
+def _connection_file(data: Path, announcement: Announcement) -> Generator[None]:
     """Tells the command line, for as long as the server runs, where it is; readable by its user alone."""
     path = data / CONNECTION_FILE
     data.mkdir(parents=True, exist_ok=True)
@@ -235,7 +235,7 @@ def _connection_file(data: Path, announcement: Announcement) -> Iterator[None]:
 
 
 @contextmanager
-def _signals(stop: asyncio.Event) -> Iterator[None]:
+def _signals(stop: asyncio.Event) -> Generator[None]:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)

@@ -16,7 +16,8 @@ from service.memory.events import SavedEvent, save_events
 from service.memory.ids import number_of
 from service.memory.names import EntityInput, TagInput
 from service.memory.pages import PageInput, SavedPage, write_page
-from service.tenants.migrate import MigrationReport, migrate, owner_connection
+from service.tenants.migrate import MigrationReport, migrate
+from service.tenants.owner import owner_connection
 
 _COUNT = itertools.count(1)
 

@@ -25,18 +25,19 @@ class OwnerDatabase:
         self._vectors = ""
 
     async def _open(self) -> Connection:
-        if self._connection is None or self._connection.is_closed():
-            try:
-                connection = await asyncpg.connect(self._url, timeout=10, server_settings={"application_name": "muniment worker"})
-            except (OSError, asyncpg.PostgresError, TimeoutError) as error:
-                raise DatabaseUnavailable("The database does not answer under the owner's login.") from error
-            instance = await connection.fetchrow(load("control", "migrate")["find_instance"].sql)
-            if instance is None:
-                await connection.close()
-                raise DatabaseUnavailable("The database is not set up.", hint="Run `muniment migrate` first.")
-            await connection.execute("SELECT set_config('search_path', $1, false)", f'"{instance["vector_schema"]}", pg_temp')
-            self._connection = connection
-        return self._connection
+        if self._connection is not None and not self._connection.is_closed():
+            return self._connection
+        try:
+            connection = await asyncpg.connect(self._url, timeout=10, server_settings={"application_name": "muniment worker"})
+        except (OSError, asyncpg.PostgresError, TimeoutError) as error:
+            raise DatabaseUnavailable("The database does not answer under the owner's login.") from error
+        instance = await connection.fetchrow(load("control", "migrate")["find_instance"].sql)
+        if instance is None:
+            await connection.close()
+            raise DatabaseUnavailable("The database is not set up.", hint="Run `muniment migrate` first.")
+        await connection.execute("SELECT set_config('search_path', $1, false)", f'"{instance["vector_schema"]}", pg_temp')
+        self._connection = connection
+        return connection
 
     async def fetch(self, sql: str, *args: Any, project: int | None = None, space: int | None = None) -> list[asyncpg.Record]:
         """All rows; `m_0` and `vector_0` in the statement become the project's schema and the space's table."""

@@ -5,7 +5,7 @@ In: a connection string. Out: `Database`, which opens tenant transactions (`read
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -22,7 +22,7 @@ _SPACE_TTL_S = 2.0
 class Database:
     """One pool. Made by `Database.open`, ended by `close`."""
 
-    def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]", search_path: str, statement_ms: int, acquire_s: float) -> None:
+    def __init__(self, pool: asyncpg.Pool, search_path: str, statement_ms: int, acquire_s: float) -> None:
         self._pool = pool
         self._search_path = search_path
         self._statement_ms = statement_ms
@@ -72,7 +72,7 @@ class Database:
             self._pool.terminate()
 
     @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[Connection]:
+    async def _connection(self) -> AsyncGenerator[Connection]:
         async with named_errors():
             try:
                 connection = await self._pool.acquire(timeout=self._acquire_s)
@@ -84,7 +84,7 @@ class Database:
                 await self._pool.release(connection)
 
     @asynccontextmanager
-    async def _open(self, project: ProjectRef, mode: Mode, statement_ms: int | None) -> AsyncIterator[Tx]:
+    async def _open(self, project: ProjectRef, mode: Mode, statement_ms: int | None) -> AsyncGenerator[Tx]:
         limit = statement_ms or self._statement_ms
         async with (
             self._connection() as connection,

@@ -5,7 +5,7 @@ Role, search path and limits are SET LOCAL by one simple query, so that they end
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
@@ -17,7 +17,7 @@ from service.db.budget import Budget
 from service.db.scope import ProjectRef, SpaceRef
 from service.errors import DatabaseUnavailable, NotFound, QueryTooSlow
 
-Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
+Connection: TypeAlias = "asyncpg.Connection | PoolConnectionProxy"
 Mode = Literal["read", "write"]
 
 _BEGIN: Final = {
@@ -84,7 +84,7 @@ class Tx:
 @asynccontextmanager
 async def open_transaction(
     connection: Connection, project: ProjectRef, mode: Mode, search_path: str, statement_ms: int
-) -> AsyncIterator[Connection]:
+) -> AsyncGenerator[Connection]:
     """Begins, hands over the connection, and commits; rolls back on any error and on cancelling."""
     await connection.execute(
         f"{_BEGIN[mode]}; SET LOCAL ROLE {project.role}; SET LOCAL search_path = {project.schema}, {search_path}, pg_temp; "
@@ -106,7 +106,7 @@ async def _roll_back(connection: Connection) -> None:
 
 
 @asynccontextmanager
-async def named_errors(project: ProjectRef | None = None) -> AsyncIterator[None]:
+async def named_errors(project: ProjectRef | None = None) -> AsyncGenerator[None]:
     """Turns what the driver raises into the project's own errors, without the database's text."""
     try:
         yield

@@ -71,7 +71,7 @@ class Backfill:
             made = known or await self._owner.fetch(self._control["add_space"].sql, *triple)
             if not known:
                 await self._owner.fetch(self._control["mark_all_due"].sql)
-            self._space = made[0]["id"]
+            self._space = int(made[0]["id"])
         return self._space
 
     async def _take_turn(self, project: int, saves: int, space: int, done: Round) -> None:

@@ -17,7 +17,8 @@ from service.db.embedded import EmbeddedServer, start_embedded
 from service.errors import InvalidSetting
 from service.settings import Settings
 from service.tenants import workspaces
-from service.tenants.migrate import MigrationReport, migrate, owner_connection
+from service.tenants.migrate import MigrationReport, migrate
+from service.tenants.owner import owner_connection
 
 WORKSPACE = "main"
 PROJECT = "memory"

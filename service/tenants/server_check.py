@@ -3,16 +3,12 @@
 In: a psycopg connection under the owner's login. Out: the schema of the extension; raises `UnsuitableDatabase`, which says what to do.
 """
 
-from typing import Any
-
 import psycopg
 from psycopg import sql
-from psycopg.rows import DictRow
 
 from service.db.queries import load
 from service.errors import UnsuitableDatabase
-
-Owner = psycopg.Connection[DictRow]
+from service.tenants.owner import Owner, Row, run
 
 _OLDEST, _NEWEST = 15, 18
 _VECTOR = (0, 7)
@@ -20,8 +16,7 @@ _VECTOR = (0, 7)
 
 def check_server(owner: Owner, *, superuser_allowed: bool) -> str:
     """Checks the server and makes the extension where it is missing; gives the schema that the extension lives in."""
-    queries = load("control", "migrate")
-    server: dict[str, Any] = owner.execute(queries["describe_server"].sql).fetchone() or {}
+    server = run(owner, load("control", "migrate")["describe_server"])[0]
     major = server["version"] // 10_000
     if not _OLDEST <= major <= _NEWEST:
         raise UnsuitableDatabase(
@@ -42,7 +37,7 @@ def check_server(owner: Owner, *, superuser_allowed: bool) -> str:
 
 
 def _check_owner(owner: Owner, superuser_allowed: bool) -> None:
-    login: dict[str, Any] = owner.execute(load("control", "migrate")["describe_owner"].sql).fetchone() or {}
+    login = run(owner, load("control", "migrate")["describe_owner"])[0]
     if login["rolsuper"] and not superuser_allowed:
         raise UnsuitableDatabase(
             f"DATABASE_URL logs in as {login['rolname']}, a superuser; the database could not keep workspaces apart under it.",
@@ -63,7 +58,7 @@ def _check_owner(owner: Owner, superuser_allowed: bool) -> None:
         )
 
 
-def _ensure_vector(owner: Owner, server: dict[str, Any]) -> str:
+def _ensure_vector(owner: Owner, server: Row) -> str:
     version = server["installed"] or server["available"]
     if version is None:
         raise UnsuitableDatabase(

@@ -12,8 +12,8 @@ import msgspec
 from service.access.keys import ALL_SCOPES, NewKey, make_key
 from service.db.queries import load
 from service.errors import InvalidRequest, NotFound
+from service.tenants.owner import Owner, Row, run, run_one
 from service.tenants.projects import check_name, check_slug
-from service.tenants.server_check import Owner
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -80,16 +80,16 @@ def revoke_key(owner: Owner, key_id: str) -> None:
         raise NotFound(f"There is no key {key_id[:40]!r} that could be revoked.", hint="`muniment key list` shows their ids.")
 
 
-def list_rows(owner: Owner, what: str, *args: Any) -> list[dict[str, Any]]:
+def list_rows(owner: Owner, what: str, *args: Any) -> list[Row]:
     """The rows of `list_workspaces`, `list_projects` or `list_keys`."""
-    return owner.execute(load("control", "admin")[what].sql, args).fetchall()
+    return run(owner, load("control", "admin")[what], *args)
 
 
-def _maybe(owner: Owner, name: str, *args: Any) -> dict[str, Any] | None:
-    return owner.execute(load("control", "admin")[name].sql, args).fetchone()
+def _maybe(owner: Owner, name: str, *args: Any) -> Row | None:
+    return run_one(owner, load("control", "admin")[name], *args)
 
 
-def _one(owner: Owner, name: str, *args: Any) -> dict[str, Any]:
+def _one(owner: Owner, name: str, *args: Any) -> Row:
     row = _maybe(owner, name, *args)
     if row is None:
         raise LookupError(f"{name} gave no row")

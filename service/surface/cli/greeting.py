@@ -39,15 +39,15 @@ def greet(*, sample: bool, as_json: bool) -> Ready:
             print(msgspec.json.encode(announcement).decode(), flush=True)
         console = Console(stderr=as_json, highlight=False)
         if sample and announcement.key:
-            await _show_sample(console, announcement, services)
+            await _show_sample(console, announcement, announcement.key, services)
         if not as_json:
             _show_connection(console, announcement)
 
     return ready
 
 
-async def _show_sample(console: Console, announcement: Announcement, services: Services) -> None:
-    caller = await _own_caller(announcement, services)
+async def _show_sample(console: Console, announcement: Announcement, key: str, services: Services) -> None:
+    caller = await own_caller(key, services)
     project = await services.scopes.one(caller, announcement.workspace, announcement.project)
     with console.status("Importing the sample memory"):
         counts = await load_sample(services.database, project)
@@ -57,9 +57,9 @@ async def _show_sample(console: Console, announcement: Announcement, services: S
     await _walk(console, services, caller, project)
 
 
-async def _own_caller(announcement: Announcement, services: Services) -> Caller:
+async def own_caller(key: str, services: Services) -> Caller:
     """The holder of the key that was just made."""
-    key_id = (announcement.key or "").split("_")[1]
+    key_id = key.split("_")[1]
     (row,) = await services.database.control("find_key", key_id)
     return Caller(key_id, row["workspace_id"], row["workspace"], row["role"], frozenset(ALL_SCOPES), None, row["default_project"])
 

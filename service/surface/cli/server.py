@@ -8,7 +8,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,8 +25,8 @@ from service.settings import Settings, load_settings
 from service.surface.cli.output import show_rows
 from service.tenants import workspaces
 from service.tenants.bootstrap import ensure_pepper, prepare_database
-from service.tenants.migrate import Phase, migrate, owner_connection
-from service.tenants.server_check import Owner
+from service.tenants.migrate import Phase, migrate
+from service.tenants.owner import Owner, owner_connection
 
 DATA = click.option(
     "--data",
@@ -73,7 +73,9 @@ def worker(data: Path) -> None:
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
         provider = choose_provider(settings)
         if not provider.available:
-            raise InvalidSetting("There is no embedding provider, so the worker has nothing to do.", hint="Set MUNIMENT_EMBEDDING_PROVIDER.")
+            raise InvalidSetting(
+                "There is no embedding provider, so the worker has nothing to do.", hint="Set MUNIMENT_EMBEDDING_PROVIDER."
+            )
         try:
             await run_worker(url, provider, settings.worker_poll_ms / 1000, stop)
         finally:
@@ -235,8 +237,8 @@ def _owner_url(settings: Settings) -> str:
 
 
 @contextmanager
-def _owner(data: Path) -> Iterator[tuple[Owner, str]]:
-    """The owner's connection: of the database that the settings name, of the server running on the data folder, or of one started for it."""
+def _owner(data: Path) -> Generator[tuple[Owner, str]]:
+    """The owner's connection: to the database that the settings name, to the server that runs on the data folder, or to one started for it."""
     settings = load_settings()
     data = data.expanduser().absolute()
     running = data / "connection.json"

@@ -15,8 +15,8 @@ from service.db.pools import Database
 from service.db.queries import load
 from service.errors import UnsuitableDatabase
 from service.tenants import workspaces
-from service.tenants.migrate import MigrationReport, apply_area, migrate, migrations, owner_connection
-from service.tenants.server_check import Owner
+from service.tenants.migrate import MigrationReport, apply_area, migrate, migrations
+from service.tenants.owner import Owner, owner_connection
 from tests.conftest import Projects
 
 CATALOGUE = """

@@ -1,0 +1,47 @@
+"""The owner's connection, for migrations and administration.
+
+In: the owner's connection string. Out: a psycopg connection that runs named queries; each commits alone unless a transaction is open.
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, TypeAlias, cast
+
+import psycopg
+from psycopg.rows import DictRow, dict_row
+
+from service.db.queries import Query
+from service.errors import DatabaseUnavailable
+
+Owner: TypeAlias = "psycopg.Connection[DictRow]"
+Row: TypeAlias = dict[str, Any]
+
+
+@contextmanager
+def owner_connection(url: str) -> Generator[Owner]:
+    """Connects under the owner's login; raises `DatabaseUnavailable`."""
+    try:
+        connection = psycopg.Connection[DictRow].connect(
+            url, autocommit=True, row_factory=dict_row, connect_timeout=10, application_name="muniment"
+        )
+    except psycopg.OperationalError as error:
+        raise DatabaseUnavailable("The database does not answer under the owner's login.", hint=first_line(error)) from error
+    connection.cursor_factory = cast("type[psycopg.Cursor[DictRow]]", psycopg.RawCursor)
+    with connection:
+        yield connection
+
+
+def run(owner: Owner, query: Query, *args: Any) -> list[Row]:
+    """All rows of a named query; none when it gives no rows at all."""
+    cursor = owner.execute(query.sql.encode(), args or None)
+    return cursor.fetchall() if cursor.description else []
+
+
+def run_one(owner: Owner, query: Query, *args: Any) -> Row | None:
+    """The first row of a named query."""
+    rows = run(owner, query, *args)
+    return rows[0] if rows else None
+
+
+def first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
