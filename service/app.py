@@ -28,6 +28,7 @@ from service.embed.worker import run_worker
 from service.errors import InvalidSetting
 from service.operations.operation import Services
 from service.remote import Secret
+from service.search.rerankers.choose import choose_reranker
 from service.settings import Settings
 from service.surface.http import ServerState, build_app
 from service.tenants.bootstrap import PROJECT, WORKSPACE, Prepared, ensure_first_key, ensure_pepper, prepare_database, without_password
@@ -123,12 +124,15 @@ async def _until_stopped(stop: asyncio.Event, greeting: Awaitable[None], serving
 @asynccontextmanager
 async def open_services(settings: Settings, api_url: str, provider: EmbeddingProvider) -> AsyncGenerator[Services]:
     """What operations work with, over a pool of connections."""
+    reranker = choose_reranker(settings)
     database = await Database.open(api_url, max_size=settings.pool_max, prepared=settings.database_prepared)
     try:
         embedder = QueryEmbedder(provider, QueryCache(), settings.embedding_timeout_ms / 1000) if provider.available else None
-        yield Services(database=database, scopes=Scopes(database), settings=settings, embedder=embedder)
+        yield Services(database=database, scopes=Scopes(database), settings=settings, embedder=embedder, reranker=reranker)
     finally:
         await provider.close()
+        if reranker is not None:
+            await reranker.close()
         await database.close()
 
 

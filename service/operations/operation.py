@@ -13,6 +13,8 @@ from service.access.keys import Caller, Scope
 from service.access.scope import Scopes
 from service.db.pools import Database
 from service.embed.query import QueryEmbedder
+from service.memory.redact import STANDARD, Redactor
+from service.search.rerank import Reranker
 from service.settings import Settings
 
 Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
@@ -26,6 +28,8 @@ class Services:
     scopes: Scopes
     settings: Settings
     embedder: QueryEmbedder | None
+    redactor: Redactor = STANDARD
+    reranker: Reranker | None = None
 
 
 class Route(msgspec.Struct, frozen=True):

@@ -68,8 +68,9 @@ async def memory_query(services: Services, caller: Caller, request: MemoryQuery)
         statement_ms=services.settings.search_statement_ms,
         exact_vectors=services.settings.exact_candidates,
         embed_ms=services.settings.embedding_timeout_ms,
+        rerank_ms=services.settings.rerank_deadline_ms,
     )
-    answer = await search(services.database, scope.projects, wish, embed=services.embedder, settings=settings)
+    answer = await search(services.database, scope.projects, wish, embed=services.embedder, settings=settings, reranker=services.reranker)
     return msgspec.structs.replace(answer, scope=msgspec.structs.replace(answer.scope, resolved_by=scope.resolved_by))
 
 

@@ -5,13 +5,21 @@ judge fails, is late or says something that cannot be.
 """
 
 import asyncio
-import math
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
 from service.errors import MunimentError
+
+LATE: Final = "gave no answer in time"
+FAILED: Final = "failed"
+UNUSABLE: Final = "gave an answer that cannot be used"
+BUSY: Final = "is busy with other searches"
+
+
+class NoJudgement(Exception):
+    """A reranker gives no scores; its text goes on from the reranker's name, in our own words."""
 
 
 class Reranker(Protocol):
@@ -24,7 +32,7 @@ class Reranker(Protocol):
     def model(self) -> str: ...
 
     async def judge(self, query: str, texts: Sequence[str]) -> Sequence[tuple[int, float]]:
-        """For each text its place in `texts` and a score from 0 to 1; raises `MunimentError` when it cannot."""
+        """For each text its place in `texts` and a score from 0 to 1; raises `NoJudgement` when it cannot."""
         ...
 
 
@@ -42,15 +50,27 @@ async def rerank(reranker: Reranker, query: str, texts: Sequence[str], timeout_m
         async with asyncio.timeout(timeout_ms / 1000):
             said = await reranker.judge(query, texts)
     except TimeoutError:
-        return _unchanged(reranker, "gave no answer in time")
+        return _unchanged(reranker, LATE)
+    except NoJudgement as error:
+        return _unchanged(reranker, str(error))
     except (MunimentError, OSError, ValueError):
-        return _unchanged(reranker, "failed")
-    scores = dict(said)
-    complete = len(said) == len(texts) and sorted(scores) == list(range(len(texts)))
-    if not complete or not all(math.isfinite(score) and 0 <= score <= 1 for score in scores.values()):
-        return _unchanged(reranker, "gave an answer that cannot be used")
+        return _unchanged(reranker, FAILED)
+    scores = _read(said, len(texts))
+    if scores is None:
+        return _unchanged(reranker, UNUSABLE)
     order = sorted(scores, key=lambda place: (-scores[place], place))
     return Judged(tuple(order), tuple(scores[place] for place in range(len(texts))))
+
+
+def _read(said: object, texts: int) -> dict[int, float] | None:
+    """The score of each text by its place; None unless every text has exactly one, from 0 to 1."""
+    try:
+        pairs = msgspec.convert(said, list[tuple[int, float]])
+    except msgspec.ValidationError:
+        return None
+    scores = dict(pairs)
+    complete = len(pairs) == texts and sorted(scores) == list(range(texts))
+    return scores if complete and all(0 <= score <= 1 for score in scores.values()) else None
 
 
 def _unchanged(reranker: Reranker, what: str) -> Judged:

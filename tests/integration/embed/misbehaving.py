@@ -61,14 +61,14 @@ Rule = Callable[[Call], Reply | None]
 
 
 class Misbehaving:
-    """`script` answers the next calls, one each; then `rule`, where it has an answer; else `well` does."""
+    """`script` answers the next calls, one each; then `rule`, where it has an answer; else `well` does. `hung` holds the calls that hang."""
 
     def __init__(self, well: Behaviour) -> None:
         self.well = well
         self.script: deque[Reply] = deque()
         self.rule: Rule = lambda call: None
         self.calls: list[Call] = []
-        self.waiting = 0
+        self.hung: asyncio.Queue[Call] = asyncio.Queue()
         self.url = ""
         self.released = asyncio.Event()
 
@@ -93,9 +93,8 @@ class Misbehaving:
         self.calls.append(call)
         reply = self.script.popleft() if self.script else self.rule(call) or await self.well(call)
         if reply.hang:
-            self.waiting += 1
+            self.hung.put_nowait(call)
             await self.released.wait()
-            self.waiting -= 1
             return False
         writer.write(reply.encoded())
         await writer.drain()
