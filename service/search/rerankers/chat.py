@@ -60,7 +60,7 @@ class _Scores(msgspec.Struct, frozen=True):
 class ChatReranker(RemoteReranker):
     """The endpoint is the address before `/chat/completions`."""
 
-    provider: ClassVar[str] = "chat"
+    provider = "chat"
     path: ClassVar[str] = "chat/completions"
 
     def forms(self, query: str, texts: Sequence[str]) -> Sequence[Mapping[str, object]]:

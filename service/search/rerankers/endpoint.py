@@ -28,7 +28,7 @@ _decoder: msgspec.json.Decoder[_Reply | list[_Item]] = msgspec.json.Decoder(_Rep
 class EndpointReranker(RemoteReranker):
     """The endpoint is the address before `/rerank`, or the whole of it."""
 
-    provider: ClassVar[str] = "rerank"
+    provider = "rerank"
     path: ClassVar[str] = "rerank"
 
     def forms(self, query: str, texts: Sequence[str]) -> Sequence[Mapping[str, object]]:

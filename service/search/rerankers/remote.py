@@ -29,7 +29,7 @@ class RerankOptions(msgspec.Struct, frozen=True):
 class RemoteReranker(ABC):
     """A `Reranker`; the classes below say how their API asks and answers."""
 
-    provider: ClassVar[str]
+    provider: str
     path: ClassVar[str]
 
     def __init__(self, options: RerankOptions) -> None:
