@@ -108,10 +108,10 @@ class Cursor:
         if token.word in ABSENT:
             return grammar(f"{token.text.upper()} is not part of the subset", token.at, ABSENT[token.word])
         expected = " or ".join(wanted)
-        if token.kind == "name" and token.word not in CLAUSES:
-            hint = suggestion(token.text, wanted, f"go on with {expected}")
-        else:
+        if token.word in CLAUSES:
             hint = "the order is START, MATCH, WHERE, RETURN, ORDER BY, LIMIT"
+        else:
+            hint = suggestion(token.text, wanted, f"go on with {expected}")
         return syntax(f"expected {expected} but found {self.found()}", token.at, hint)
 
 

@@ -100,9 +100,7 @@ def infer(query: Query) -> Patterns:
     while changed:
         before = len(labels)
         for edge in edges:
-            options: list[tuple[Label, Label]] = [
-                (a, b) for a, b in ends(edge) if labels.get(edge.first, a) == a and labels.get(edge.second, b) == b
-            ]
+            options = _fitting(edge, labels)
             if not options:
                 raise _misplaced(edge, labels)
             if len({first for first, _ in options}) == 1:

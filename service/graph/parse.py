@@ -21,7 +21,7 @@ def parse(text: str) -> Query:
     distinct, items = _return(cursor)
     order = _order(cursor)
     limit = _limit(cursor)
-    _end(cursor)
+    _end(cursor, limited=limit is not None)
     return Query(start=start, matches=matches, distinct=distinct, items=items, order=order, limit=limit, at=start.at)
 
 
@@ -124,7 +124,7 @@ def _limit(cursor: Cursor) -> Param | Constant | None:
     return value
 
 
-def _end(cursor: Cursor) -> None:
+def _end(cursor: Cursor, *, limited: bool) -> None:
     closed = cursor.takes(";")
     token = cursor.token
     if token.kind == "end":
@@ -136,4 +136,4 @@ def _end(cursor: Cursor) -> None:
     if token.kind == "name" and token.word not in KEYWORDS:
         hint = suggestion(token.text, ("ORDER BY", "LIMIT", "AS", "ASC", "DESC"), "an alias needs AS")
         raise syntax(f"expected ORDER BY, LIMIT or the end but found {cursor.found()}", token.at, hint)
-    raise cursor.unexpected(("ORDER BY", "LIMIT", "the end"))
+    raise cursor.unexpected(("the end",) if limited else ("ORDER BY", "LIMIT", "the end"))

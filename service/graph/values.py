@@ -66,7 +66,9 @@ def resolve(given: Given, params: Mapping[str, object]) -> Answer:
             return [_scalar(resolve(item, params), item) for item in items]
         case Param(name=name, at=at):
             if name not in params:
-                raise misfit(f"the parameter ${name} is missing", at, f"add {name} to params", allowed_params=sorted(params))
+                likely = nearest(name, params)
+                hint = f"add {name} to params" + (f", or write ${likely}" if likely else "")
+                raise misfit(f"the parameter ${name} is missing", at, hint)
             value = params[name]
             if isinstance(value, list | tuple):
                 return [_scalar(item, given) for item in cast("Sequence[object]", value)]

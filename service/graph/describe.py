@@ -1,0 +1,1 @@
+DESCRIPTION = "The graph language."
