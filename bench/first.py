@@ -39,10 +39,9 @@ def run(events: int = 20_000, pages: int = 1_000, *, model: bool = False, questi
     """Prints the figures; with `model` the real one makes the vectors (some minutes), else they are clustered random ones."""
     corpus = Corpus(events, pages)
     with tempfile.TemporaryDirectory(prefix="muniment-bench-") as folder:
-        data = Path(folder) / "data"
-        with running(data, MUNIMENT_EMBEDDING_PROVIDER="none") as server:
+        with running(Path(folder) / "small", MUNIMENT_EMBEDDING_PROVIDER="none") as server:
             print(f"memory without a model: {server.memory_mb:.0f} MB")
-        with running(data, MUNIMENT_WORKER_POLL_MS="500" if model else "3600000") as server:
+        with running(Path(folder) / "data", MUNIMENT_WORKER_POLL_MS="500" if model else "3600000") as server:
             print({name: round(value) for name, value in fill(server, corpus).items()})
             if model:
                 print(f"vectors after {await_vectors(server):.0f} s")

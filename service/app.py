@@ -26,6 +26,7 @@ from service.embed.query import QueryEmbedder
 from service.embed.query_cache import QueryCache
 from service.embed.worker import run_worker
 from service.errors import InvalidSetting
+from service.memory.redact_policy import make_redactor
 from service.operations.operation import Services
 from service.remote import Secret
 from service.search.rerankers.choose import choose_reranker
@@ -124,11 +125,14 @@ async def _until_stopped(stop: asyncio.Event, greeting: Awaitable[None], serving
 @asynccontextmanager
 async def open_services(settings: Settings, api_url: str, provider: EmbeddingProvider) -> AsyncGenerator[Services]:
     """What operations work with, over a pool of connections."""
+    redactor = make_redactor(settings)
     reranker = choose_reranker(settings)
     database = await Database.open(api_url, max_size=settings.pool_max, prepared=settings.database_prepared)
     try:
         embedder = QueryEmbedder(provider, QueryCache(), settings.embedding_timeout_ms / 1000) if provider.available else None
-        yield Services(database=database, scopes=Scopes(database), settings=settings, embedder=embedder, reranker=reranker)
+        yield Services(
+            database=database, scopes=Scopes(database), settings=settings, embedder=embedder, redactor=redactor, reranker=reranker
+        )
     finally:
         await provider.close()
         if reranker is not None:
@@ -212,7 +216,8 @@ def _announce(options: ServeOptions, listener: socket.socket, prepared: Prepared
 def _listening(host: str, port: int) -> Generator[socket.socket]:
     """Takes the address before anything is started, so that a second start fails at once."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with contextlib.closing(socket.socket(family, socket.SOCK_STREAM)) as listener:
+    # Named TCP, since asyncio sends small answers at once only on sockets that say so.
+    with contextlib.closing(socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, port))
