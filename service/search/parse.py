@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from service.errors import InvalidRequest, TooLong
+from service.errors import InvalidRequest
 from service.memory.timestamps import parse_timestamp
 
 MAX_LIMIT: Final = 100
@@ -53,8 +53,8 @@ class SearchSettings(msgspec.Struct, frozen=True):
 
     k: float = 60.0
     fts_weight: float = 1.0
-    entity_weight: float = 0.05
-    graph_weight: float = 0.1
+    entity_weight: float = 0.1
+    graph_weight: float = 0.05
     vector_weight: float = 0.3
     stream_size: int = 400          # candidates of a stream, events and pages each
     seeds: int = 20                 # of the fused order, where the graph stream starts
@@ -85,17 +85,16 @@ def parse_arguments(arguments: Mapping[str, Any]) -> SearchRequest:
         named[known] = value
     for name in ("since", "until", "as_of"):
         if named.get(name) is not None:
-            named[name] = _read_moment(name, named[name])
+            named[name] = read_moment(name, named[name])
     try:
         request = msgspec.convert(named, SearchRequest)
     except msgspec.ValidationError as error:
         raise InvalidRequest(str(error)) from error
-    if len(request.query) > MAX_QUERY:
-        raise TooLong(f"query: at most {MAX_QUERY} characters.")
     return _check_scope(request)
 
 
-def _read_moment(name: str, value: object) -> datetime:
+def read_moment(name: str, value: object) -> datetime:
+    """A point in time as `since`, `until` or `as_of` means it; raises `InvalidRequest`."""
     if isinstance(value, bool) or not isinstance(value, str | int | float | datetime):
         raise InvalidRequest(f"{name}: not a point in time.")
     if isinstance(value, datetime):

@@ -8,7 +8,9 @@ from typing import Any
 
 import msgspec
 
-from service.search.parse import MAX_LIMIT, SearchRequest
+from service.errors import TooLong
+from service.memory.text import clean_text
+from service.search.parse import MAX_LIMIT, MAX_QUERY, SearchRequest
 from service.search.scripts import fold_name
 from service.search.streams.entity import NameQuery, read_names
 from service.search.word_query import WordQuery, read_query
@@ -33,8 +35,10 @@ class SearchPlan(msgspec.Struct, frozen=True):
 
 
 def plan_search(request: SearchRequest) -> SearchPlan:
-    """Reads the query and the filters; a limit out of bounds is brought within them, with a note."""
-    words = read_query(request.query)
+    """Reads the query and the filters; a limit out of bounds is brought within them, with a note. Raises `TooLong`."""
+    if len(request.query) > MAX_QUERY:
+        raise TooLong(f"query: at most {MAX_QUERY} characters, not {len(request.query)}.")
+    words = read_query(clean_text(request.query))
     notes: list[str] = []
     limit = min(max(request.limit, 1), MAX_LIMIT)
     if limit != request.limit:
@@ -61,7 +65,7 @@ def _read_filters(request: SearchRequest, words: WordQuery) -> tuple[tuple[str, 
     """Names and values of the filters; those of `tags` differ by project and come later."""
     values: dict[str, Any] = {}
     if request.kinds is not None:
-        values["kinds"] = request.kinds
+        values["kinds"] = [clean_text(kind) for kind in request.kinds]
     if request.since is not None:
         values["since"] = request.since
     if request.until is not None:
@@ -73,5 +77,5 @@ def _read_filters(request: SearchRequest, words: WordQuery) -> tuple[tuple[str, 
     if words.excluded:
         values["excluded"] = " | ".join(f"({term.tsquery})" for term in words.excluded)
     filters = (*values, *(("tags",) if request.tags is not None else ()), *(("unchanged",) if request.as_of is not None else ()))
-    values["tags"] = [fold_name(tag).strip("/ ") for tag in request.tags or ()]
+    values["tags"] = [fold_name(clean_text(tag)).strip("/ ") for tag in request.tags or ()]
     return filters, values
