@@ -31,6 +31,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     allowed_origins: list[str] = []
     body_max_bytes: Positive = 10 * 1024 * 1024
     answer_max_bytes: Positive = 1024 * 1024
+    redaction: Literal["on", "off"] = "on"
+    redaction_policy: str | None = None
     embedding_provider: Literal["local", "openai", "ollama", "none"] = "local"
     embedding_model: str | None = None
     embedding_url: str | None = None

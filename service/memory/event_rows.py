@@ -12,8 +12,9 @@ import msgspec
 from service.errors import InvalidRequest, TooLong
 from service.memory.boundaries import split_content
 from service.memory.ids import require_number
-from service.memory.names import EntityInput, TagInput, fold, read_entities, read_tags
+from service.memory.names import EntityInput, TagInput, clear_entities, clear_tags, fold, read_entities, read_tags
 from service.memory.passages import Piece, split_event
+from service.memory.redact import STANDARD, Redactor, Tally
 from service.memory.text import clean_name, clean_text, cut_words
 from service.memory.timestamps import parse_timestamp
 from service.search.words import analyse
@@ -68,13 +69,17 @@ def clean_session(name: str) -> str:
         return name
 
 
-def add_event(rows: EventRows, item: int, event: EventInput, author: str | None) -> None:
-    """Appends one event, as several rows when its content is too long for one; on an error nothing is appended."""
-    head = _head(event, author)
-    parts = _parts(event)
+def add_event(rows: EventRows, item: int, event: EventInput, author: str | None, redactor: Redactor = STANDARD) -> int:
+    """Appends one event, as several rows when its content is too long for one; gives how many secrets were taken out of it.
+
+    On an error nothing is appended.
+    """
+    tally = Tally(redactor)
+    head = _head(event, author, tally)
+    parts = _parts(head["summary"], tally.clear(clean_text(event.content)) if event.content else None)
     text = "\n".join((head["summary"], *(content for _, content in parts if content)))
-    entities = read_entities(event.entities, text)
-    tags = read_tags(event.tags)
+    entities = read_entities(clear_entities(event.entities, tally), text)
+    tags = read_tags(clear_tags(event.tags, tally))
     first = len(rows.events) + 1
     for part, (summary, content) in enumerate(parts):
         row = first + part
@@ -83,6 +88,7 @@ def add_event(rows: EventRows, item: int, event: EventInput, author: str | None)
         rows.passages += [{"row": row, **passage_row(piece)} for piece in split_event(summary, content)]
     rows.entities += [{"row": first, "name": e.name, "type": e.type, "folded": fold(e.name)} for e in entities]
     rows.tags += [{"row": first, "path": t.path, "leaf": t.leaf, "folded": fold(t.path), "kind": t.kind} for t in tags]
+    return tally.count
 
 
 def passage_row(piece: Piece) -> dict[str, Any]:
@@ -97,7 +103,9 @@ def passage_row(piece: Piece) -> dict[str, Any]:
     }
 
 
-def _head(event: EventInput, author: str | None) -> dict[str, Any]:
+def _head(event: EventInput, author: str | None, tally: Tally) -> dict[str, Any]:
+    for field, name in (("session", event.session), ("kind", event.kind), ("ingest_key", event.ingest_key)):
+        tally.require_none(field, name or "")
     session = clean_session(event.session) if event.session is not None else None
     at: datetime | None = parse_timestamp(event.timestamp) if event.timestamp is not None else None
     resolves = [event.resolves] if isinstance(event.resolves, str) else event.resolves
@@ -105,7 +113,7 @@ def _head(event: EventInput, author: str | None) -> dict[str, Any]:
         "session": session,
         "session_uuid": str(session_uuid(session)) if session else None,
         "kind": _short("kind", event.kind, LONGEST_KIND) or "note",
-        "summary": _summary(event.summary),
+        "summary": _summary(event.summary, tally),
         "at": at.isoformat() if at else None,
         "author": author,
         "key": _short("ingest_key", event.ingest_key, LONGEST_KEY),
@@ -114,7 +122,7 @@ def _head(event: EventInput, author: str | None) -> dict[str, Any]:
     }
 
 
-def _summary(text: str) -> str:
+def _summary(text: str, tally: Tally) -> str:
     summary = clean_text(text).strip()
     if not summary:
         raise InvalidRequest("summary: empty.", hint="Say in a sentence what happened.")
@@ -123,7 +131,8 @@ def _summary(text: str) -> str:
             f"summary: at most {LONGEST_SUMMARY} characters, not {len(summary)}.",
             hint="Put the long text into `content`, which is never cut.",
         )
-    return summary
+    # What stands for a secret may be longer than it was.
+    return cut_words(tally.clear(summary), LONGEST_SUMMARY)
 
 
 def _short(field: str, text: str | None, limit: int) -> str | None:
@@ -135,10 +144,8 @@ def _short(field: str, text: str | None, limit: int) -> str | None:
     return name
 
 
-def _parts(event: EventInput) -> list[tuple[str, str | None]]:
+def _parts(summary: str, content: str | None) -> list[tuple[str, str | None]]:
     """Summary and content of each row; a later part is summed up by how it begins."""
-    content = clean_text(event.content) if event.content else None
-    summary = _summary(event.summary)
     if content is None:
         return [(summary, None)]
     parts = split_content(content)

@@ -16,6 +16,7 @@ from service.db.scope import ProjectRef
 from service.errors import MunimentError, NotFound
 from service.memory.event_rows import EventInput, EventRows, add_event, session_uuid
 from service.memory.ids import number_of, public_id, require_number
+from service.memory.redact import STANDARD, Redactor
 
 MOST_IDS: Final = 100
 LARGE: Final = 20_000
@@ -23,12 +24,16 @@ EVENTS_A_PAUSE: Final = 20
 
 
 class SavedEvent(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where an event was stored. `known`: its ingest_key was seen before, and this is the earlier event."""
+    """Where an event was stored. `known`: its ingest_key was seen before, and this is the earlier event.
+
+    `redacted` counts the secrets that were taken out of what the caller gave.
+    """
 
     id: str
     order_index: int
     chunks: list[str] = []
     known: bool = False
+    redacted: int = 0
 
 
 class EventContent(msgspec.Struct, frozen=True):
@@ -51,7 +56,11 @@ class EventContent(msgspec.Struct, frozen=True):
 
 
 async def save_events(
-    database: Database, project: ProjectRef, events: Sequence[EventInput | MunimentError], author: str | None
+    database: Database,
+    project: ProjectRef,
+    events: Sequence[EventInput | MunimentError],
+    author: str | None,
+    redactor: Redactor = STANDARD,
 ) -> list[SavedEvent | MunimentError]:
     """Stores a batch in one transaction, in order; gives a result for each event, in order.
 
@@ -65,8 +74,8 @@ async def save_events(
                 raise event
             if len(event.content or "") > LARGE or item % EVENTS_A_PAUSE == EVENTS_A_PAUSE - 1:
                 await asyncio.sleep(0)  # other calls go on meanwhile
-            add_event(rows, item, event, author)
-            results.append(_PENDING)
+            redacted = add_event(rows, item, event, author, redactor)
+            results.append(SavedEvent("", 0, redacted=redacted))
         except MunimentError as error:
             results.append(error)
     saved: list[Any] = []
@@ -77,7 +86,9 @@ async def save_events(
         if row["problem"]:
             results[row["item"]] = _missing(row["problem"], events[row["item"]])
         elif row["part"] == 0:
-            results[row["item"]] = SavedEvent(public_id("evt", row["id"]), row["id"], known=row["known"])
+            pending = results[row["item"]]
+            redacted = pending.redacted if isinstance(pending, SavedEvent) else 0
+            results[row["item"]] = SavedEvent(public_id("evt", row["id"]), row["id"], known=row["known"], redacted=redacted)
         else:
             head = results[row["item"]]
             if isinstance(head, SavedEvent) and not head.known:
@@ -85,9 +96,11 @@ async def save_events(
     return results
 
 
-async def save_event(database: Database, project: ProjectRef, event: EventInput, author: str | None) -> SavedEvent:
+async def save_event(
+    database: Database, project: ProjectRef, event: EventInput, author: str | None, redactor: Redactor = STANDARD
+) -> SavedEvent:
     """Stores one event; raises what kept it out."""
-    (result,) = await save_events(database, project, [event], author)
+    (result,) = await save_events(database, project, [event], author, redactor)
     if isinstance(result, SavedEvent):
         return result
     raise result
@@ -137,6 +150,5 @@ def _content(row: Any) -> EventContent:
     )
 
 
-_PENDING: Final = SavedEvent("", 0)
 _ENTITY: Final = ("entity_ids", "entity_names", "entity_types")
 _TAG: Final = ("tag_ids", "tag_paths", "tag_kinds")

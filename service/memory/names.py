@@ -10,6 +10,7 @@ import msgspec
 
 from service.errors import InvalidRequest, TooLong
 from service.memory.extract import EntityName, entities_in
+from service.memory.redact import Tally
 from service.memory.text import clean_name
 
 LONGEST_NAME = 200
@@ -44,6 +45,22 @@ class Tag(msgspec.Struct, frozen=True):
 def fold(name: str) -> str:
     """The spelling in which case and width do not count. A casefold can undo composition, so NFKC comes after it once more."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def clear_entities(given: Iterable[EntityInput | str], tally: Tally) -> list[EntityInput | str]:
+    """The entities without secrets in their names and types."""
+    return [
+        tally.clear(clean_name(item)) if isinstance(item, str) else EntityInput(tally.clear(clean_name(item.name)), tally.clear(item.type))
+        for item in given
+    ]
+
+
+def clear_tags(given: Iterable[TagInput | str], tally: Tally) -> list[TagInput | str]:
+    """The tags without secrets in their paths."""
+    return [
+        tally.clear(clean_name(item)) if isinstance(item, str) else TagInput(tally.clear(clean_name(item.name)), item.kind)
+        for item in given
+    ]
 
 
 def read_entities(given: Iterable[EntityInput | str], text: str) -> list[EntityName]:

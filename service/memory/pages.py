@@ -17,9 +17,10 @@ from service.db.scope import ProjectRef
 from service.errors import InvalidRequest, NotFound, TooLong, VersionConflict
 from service.memory.event_rows import passage_row
 from service.memory.ids import public_id
-from service.memory.names import EntityInput, TagInput, fold, read_entities, read_tags
+from service.memory.names import EntityInput, TagInput, clear_entities, clear_tags, fold, read_entities, read_tags
 from service.memory.page_links import links_in, resolve_path
 from service.memory.passages import split_page
+from service.memory.redact import STANDARD, Redactor, Tally
 from service.memory.text import clean_name, clean_text, cut_words
 
 LARGE: Final = 100_000
@@ -42,13 +43,17 @@ class PageInput(msgspec.Struct, frozen=True):
     aliases: list[str] = []
 
 
-class SavedPage(msgspec.Struct, frozen=True):
-    """`outcome` is created, updated or unchanged: the same text makes no version."""
+class SavedPage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`outcome` is created, updated or unchanged: the same text makes no version.
+
+    `redacted` counts the secrets that were taken out of what the caller gave.
+    """
 
     page_id: str
     path: str
     version: int
     outcome: str
+    redacted: int = 0
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -96,23 +101,30 @@ def names_of(path: str, title: str, aliases: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([path, *(fold(clean_name(name)) for name in (leaf, title, *aliases[:MOST_ALIASES]))]))
 
 
-async def write_page(database: Database, project: ProjectRef, page: PageInput, author: str | None) -> SavedPage:
+async def write_page(
+    database: Database, project: ProjectRef, page: PageInput, author: str | None, redactor: Redactor = STANDARD
+) -> SavedPage:
     """Stores a page; raises `VersionConflict`, with the version that stands, when it is not the expected one (0: none yet)."""
     # A large page takes a second to read: other calls go on meanwhile.
-    row = await asyncio.to_thread(page_row, page, author) if len(page.body) > LARGE else page_row(page, author)
+    tally = Tally(redactor)
+    row = await asyncio.to_thread(page_row, page, author, tally) if len(page.body) > LARGE else page_row(page, author, tally)
     async with database.write(project) as tx:
         saved = await tx.fetchrow(load("project", "pages")["save_page"].sql, msgspec.json.encode(row).decode())
     if saved is None:
         raise AssertionError("save_page gave no row")
     if saved["outcome"] == "conflict":
         raise _conflict(row["path"], saved["version"])
-    return SavedPage(public_id("pg", saved["id"]), row["path"], saved["version"], saved["outcome"])
+    return SavedPage(public_id("pg", saved["id"]), row["path"], saved["version"], saved["outcome"], tally.count)
 
 
-def page_row(page: PageInput, author: str | None) -> dict[str, Any]:
-    """The page with its links, names and passages, as the database's `save_page` takes it."""
-    path, body = clean_path(page.path), clean_text(page.body)
-    title = _title(page, path, body)
+def page_row(page: PageInput, author: str | None, tally: Tally | None = None) -> dict[str, Any]:
+    """The page with its links, names and passages and without secrets, which `tally` counts, as the database's `save_page` takes it."""
+    tally = tally or Tally(STANDARD)
+    path, body = clean_path(page.path), tally.clear(clean_text(page.body))
+    tally.require_none("path", path)
+    title = _title(page, path, body, tally)
+    aliases = [tally.clear(clean_name(alias)) for alias in page.aliases[:MOST_ALIASES]]
+    entities = read_entities(clear_entities(page.entities, tally), f"{title}\n{body}")
     links: dict[str, None] = {}
     for link in links_in(body):
         target = resolve_path(path, link)
@@ -121,14 +133,14 @@ def page_row(page: PageInput, author: str | None) -> dict[str, Any]:
             links[fold(target.name)] = None
     return {
         "path": path,
-        "names": names_of(path, title, page.aliases),
+        "names": names_of(path, title, aliases),
         "title": title,
         "body": body,
         "author": author,
         "expected": page.expected_version,
         "links": list(links),
-        "entities": [{"name": e.name, "type": e.type, "folded": fold(e.name)} for e in read_entities(page.entities, f"{title}\n{body}")],
-        "tags": [{"path": t.path, "leaf": t.leaf, "folded": fold(t.path)} for t in read_tags(page.tags)],
+        "entities": [{"name": e.name, "type": e.type, "folded": fold(e.name)} for e in entities],
+        "tags": [{"path": t.path, "leaf": t.leaf, "folded": fold(t.path)} for t in read_tags(clear_tags(page.tags, tally))],
         "passages": [passage_row(piece) for piece in split_page(title, body)],
     }
 
@@ -185,7 +197,7 @@ def _conflict(path: str, version: int) -> VersionConflict:
     )
 
 
-def _title(page: PageInput, path: str, body: str) -> str:
+def _title(page: PageInput, path: str, body: str, tally: Tally) -> str:
     title = clean_name(page.title) if page.title else ""
     if not title:
         heading = _HEADING.search(body[:10_000])
@@ -193,4 +205,4 @@ def _title(page: PageInput, path: str, body: str) -> str:
         return cut_words(title, LONGEST_TITLE)
     if len(title) > LONGEST_TITLE:
         raise TooLong(f"title: at most {LONGEST_TITLE} characters, not {len(title)}.")
-    return title
+    return cut_words(tally.clear(title), LONGEST_TITLE)

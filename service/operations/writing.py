@@ -38,14 +38,18 @@ class SaveMemory(msgspec.Struct, frozen=True, kw_only=True):
     project: Project = None
 
 
-class SavedMemory(msgspec.Struct, frozen=True):
-    """Where a memory was stored; `known`: its ingest_key was seen before, and this is the earlier event."""
+class SavedMemory(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where a memory was stored; `known`: its ingest_key was seen before, and this is the earlier event.
+
+    `redacted` counts the secrets that were taken out before storing.
+    """
 
     id: str
     order_index: int
     chunks: list[str]
     known: bool
     project: str
+    redacted: int = 0
 
 
 class SaveEvents(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +67,7 @@ class BatchLine(msgspec.Struct, frozen=True, omit_defaults=True):
     order_index: int | None = None
     chunks: list[str] = []
     known: bool = False
+    redacted: int = 0
     error: str | None = None
     code: str | None = None
     hint: str | None = None
@@ -91,14 +96,18 @@ class WritePage(msgspec.Struct, frozen=True, kw_only=True):
     project: Project = None
 
 
-class WrittenPage(msgspec.Struct, frozen=True):
-    """`outcome` is created, updated, or unchanged (the same text makes no version)."""
+class WrittenPage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`outcome` is created, updated, or unchanged (the same text makes no version).
+
+    `redacted` counts the secrets that were taken out before storing.
+    """
 
     page_id: str
     path: str
     version: int
     outcome: str
     project: str
+    redacted: int = 0
 
 
 class DeletePage(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,23 +137,24 @@ class Deleted(msgspec.Struct, frozen=True):
 async def save_memory(services: Services, caller: Caller, request: SaveMemory) -> SavedMemory:
     project = await services.scopes.one(caller, request.workspace, request.project)
     event = msgspec.convert(request, EventInput, from_attributes=True)
-    saved = await events.save_event(services.database, project, event, caller.key_id)
-    return SavedMemory(saved.id, saved.order_index, saved.chunks, saved.known, project.project)
+    saved = await events.save_event(services.database, project, event, caller.key_id, services.redactor)
+    return SavedMemory(saved.id, saved.order_index, saved.chunks, saved.known, project.project, saved.redacted)
 
 
 async def save_events(services: Services, caller: Caller, request: SaveEvents) -> SavedEvents:
     project = await services.scopes.one(caller, request.workspace, request.project)
     if len(request.events) > MOST_EVENTS:
         raise InvalidRequest(f"events: at most {MOST_EVENTS} in one batch, not {len(request.events)}.", hint="Send several batches.")
-    results = await events.save_events(services.database, project, [_read_event(each) for each in request.events], caller.key_id)
+    inputs = [_read_event(each) for each in request.events]
+    results = await events.save_events(services.database, project, inputs, caller.key_id, services.redactor)
     return SavedEvents([_line(result) for result in results], project.project)
 
 
 async def write_page(services: Services, caller: Caller, request: WritePage) -> WrittenPage:
     project = await services.scopes.one(caller, request.workspace, request.project)
     page = msgspec.convert(request, pages.PageInput, from_attributes=True)
-    saved = await pages.write_page(services.database, project, page, caller.key_id)
-    return WrittenPage(saved.page_id, saved.path, saved.version, saved.outcome, project.project)
+    saved = await pages.write_page(services.database, project, page, caller.key_id, services.redactor)
+    return WrittenPage(saved.page_id, saved.path, saved.version, saved.outcome, project.project, saved.redacted)
 
 
 async def delete_page(services: Services, caller: Caller, request: DeletePage) -> Deleted:
@@ -169,7 +179,7 @@ def _read_event(raw: Any) -> EventInput | MunimentError:
 def _line(result: events.SavedEvent | MunimentError) -> BatchLine:
     if isinstance(result, MunimentError):
         return BatchLine(error=result.message, code=result.code, hint=result.hint)
-    return BatchLine(id=result.id, order_index=result.order_index, chunks=result.chunks, known=result.known)
+    return BatchLine(id=result.id, order_index=result.order_index, chunks=result.chunks, known=result.known, redacted=result.redacted)
 
 
 def _batch_status(answer: SavedEvents) -> int:
