@@ -37,7 +37,17 @@ def compile_stage(name: str, filters: tuple[str, ...] = ()) -> Compiled:
 @cache
 def compile_words(filters: tuple[str, ...], terms: tuple[str, ...]) -> Compiled:
     """The statement `words` for a query of these terms, each `term` or `phrase`: values `query_1`, `weight_1`, `query_2`, …"""
-    query = _part("search", "words")
+    return _compile_terms("words", filters, terms)
+
+
+@cache
+def compile_old_words(terms: tuple[str, ...]) -> Compiled:
+    """The statement `old_words`, in the same way."""
+    return _compile_terms("old_words", (), terms)
+
+
+def _compile_terms(name: str, filters: tuple[str, ...], terms: tuple[str, ...]) -> Compiled:
+    query = _part("search", name)
     for call in list(query.find_all(exp.Anonymous)):
         if call.name == "weighed_terms":
             call.replace(exp.paren(_weigh(terms), copy=False))

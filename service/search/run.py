@@ -7,6 +7,7 @@ and said; the others answer. The query's vector is made before any connection is
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import TypeVar
 
+import msgspec
 from msgspec import UNSET
 
 from service.db.budget import Budget, Cut
@@ -32,8 +33,9 @@ from service.search.stages import (
     read_facts,
     show,
 )
-from service.search.streams.fts import WordFacts, lift, plan_words
+from service.search.streams.fts import WordFacts, WordPlan, lift, plan_words
 from service.search.streams.vector import QueryEmbedder, QueryVector, embed_query, explain_absence
+from service.search.versions import MAX_PAGES, OldPage, find_in_old_pages, read_old_pages
 
 T = TypeVar("T")
 Key = tuple[int, bool, int]
@@ -81,6 +83,7 @@ class _Search:
         self.notes = dict.fromkeys(plan.notes)
         self.truncated: list[Truncated] = []
         self.pending = 0
+        self.past: dict[Key, OldPage] = {}
         self.take = plan.limit
 
     def note(self, text: str) -> None:
@@ -120,7 +123,8 @@ class _Search:
             late = "The {} stream could not begin in time."
             self.truncated += [Truncated(name, "statement_timeout", late.format(name)) for name in ("fts", "entity")]
         else:
-            words = plan_words(self.plan.words, counted, self.settings)
+            past = self.plan.request.as_of is not None
+            words = plan_words(self.plan.words, counted, self.settings, past=past)
             if words is None:
                 self.active.add("fts")
             else:
@@ -130,7 +134,19 @@ class _Search:
             names = await self.attempt(("entity",), find_names(stage, facts)) or []
             self.found["entity"] += names
             self.found["fts"] = lift(self.found["fts"], names)
+            if past:
+                await self.gather_past(stage, words, held)
         await self.gather_vectors(stage, facts.words.documents if facts else 0, held)
+
+    async def gather_past(self, stage: Stage, words: WordPlan | None, held: Sequence[int]) -> None:
+        """Text matches in pages as they were at `as_of`."""
+        pages = await self.attempt((), read_old_pages(stage, held)) or []
+        if len(pages) > MAX_PAGES:
+            self.truncated.append(Truncated("fts", "row_budget", f"More than {MAX_PAGES} pages have changed since `as_of`."))
+            pages = pages[:MAX_PAGES]
+        if pages:
+            self.found["fts"] += await self.attempt(("fts",), find_in_old_pages(stage, pages, words)) or []
+            self.past.update({(stage.place, True, page.id): page for page in pages})
 
     async def gather_vectors(self, stage: Stage, documents: int, held: Sequence[int]) -> None:
         """The vector stream, when the query's vector belongs to the project's space."""
@@ -204,6 +220,7 @@ class _Search:
             explain=explain,
         )
         limit = self.plan.limit
+        hits = [_as_it_was(hit, self.past.get((hit.place, hit.is_page, hit.id))) for hit in hits]
         counts: Mapping[str, int] = {stream: len(self.found[stream]) for stream in STREAMS if stream != "graph"}
         return SearchAnswer(
             hits=[show_page(hit, shown) for hit in [hit for hit in hits if hit.is_page][:limit]],
@@ -222,7 +239,11 @@ def _by_key(found: Sequence[Found]) -> dict[Key, Found]:
 
 
 def _with_score(hit: Chosen, score: float) -> Chosen:
-    return Chosen(hit.place, hit.is_page, hit.id, hit.fused, hit.ranks, hit.row, hit.via, score)
+    return msgspec.structs.replace(hit, rerank_score=score)
+
+
+def _as_it_was(hit: Chosen, page: OldPage | None) -> Chosen:
+    return hit if page is None else msgspec.structs.replace(hit, row={**dict(hit.row), **page.shown})
 
 
 def _sum_facts(facts: Sequence[WordFacts]) -> WordFacts:

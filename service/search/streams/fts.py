@@ -51,10 +51,13 @@ class WordPlan(msgspec.Struct, frozen=True):
         }
 
 
-def plan_words(query: WordQuery, facts: WordFacts, settings: SearchSettings) -> WordPlan | None:
-    """Keeps the rarest terms, and lets the rarest of them choose; None when no word of the query is known."""
+def plan_words(query: WordQuery, facts: WordFacts, settings: SearchSettings, *, past: bool = False) -> WordPlan | None:
+    """Keeps the rarest terms, and lets the rarest of them choose; None when no word of the query is known.
+
+    `past`: words that no text holds any more are kept, since an earlier version may.
+    """
     known = sorted(((_frequency(term, facts), term) for term in query.terms), key=lambda pair: pair[0])
-    known = [pair for pair in known if pair[0] > 0]
+    known = [pair for pair in known if past or pair[0] > 0]
     if not known:
         return None
     kept = known[: settings.max_terms]

@@ -57,6 +57,27 @@ WITH found AS MATERIALIZED (
 UNION ALL
 (SELECT true AS is_page, h.id, h.passage, h.score FROM page_hit AS h ORDER BY h.score DESC, h.id DESC LIMIT :stream_size::bigint);
 
+-- name: old_pages
+-- The pages whose text has changed since a moment, in the version of that moment.
+SELECT g.id, g.path, v.title, left(v.body, :body::integer) AS body, v.created_at
+FROM m_0.page AS g CROSS JOIN LATERAL (
+    SELECT o.title, o.body, o.created_at FROM m_0.page_version AS o
+    WHERE o.page_id = g.id AND o.created_at <= :as_of::timestamptz ORDER BY o.version DESC LIMIT 1
+) AS v
+WHERE g.updated_at > :as_of::timestamptz AND g.created_at <= :as_of::timestamptz AND wanted_page(g.id)
+ORDER BY g.updated_at, g.id LIMIT :most::bigint;
+
+-- name: old_words
+-- Text match in those versions, whose words are made as the query is asked.
+SELECT p.id, weighed_terms() / sqrt(0.6 + 0.4 * p.length / :mean_length::double precision) AS score
+FROM (
+    SELECT o.id, o.words::tsvector AS words, o.length
+    FROM unnest(:old_ids::bigint[], :old_words::text[], :old_lengths::integer[]) AS o (id, words, length)
+) AS p
+WHERE p.words @@ (SELECT :candidates::text::tsquery)
+    AND NOT EXISTS (SELECT 1 FROM unnest(:required::text[]) AS q (phrase) WHERE NOT p.words @@ q.phrase::tsquery)
+    AND NOT EXISTS (SELECT 1 FROM unnest(:refused::text[]) AS q (phrase) WHERE p.words @@ q.phrase::tsquery);
+
 -- name: term
 -- What one lexeme adds to a passage's score: a single lexeme's ts_rank saturates as it comes again.
 SELECT :weight::double precision * ts_rank(p.words, (SELECT :query::text::tsquery)) AS score FROM m_0.passage AS p;

@@ -235,6 +235,25 @@ async def test_filters_hold_in_every_stream(projects: Projects, memory: Memory, 
     assert await found(as_of="2100-01-01") == (saved, ["owls.md"])
 
 
+async def test_as_of_reads_pages_as_they_were(project: ProjectRef, memory: Memory, ask: Ask) -> None:
+    await memory.page(project, "moon.md", "Moonlight", "The lantern is made of quartz glass.")
+    await memory.page(project, "still.md", "Still", "A lantern that never changed.")
+    rows = await memory.rows(project, "SELECT clock_timestamp() AS now")
+    then = rows[0]["now"].isoformat()
+    await memory.page(project, "moon.md", "Sunlight", "The torch is made of brass.")
+    await memory.page(project, "new.md", "New", "A lantern made later.")
+    assert sorted(paths(await ask(project, "lantern"))) == ["new.md", "still.md"]
+    past = await ask(project, "lantern", as_of=then)
+    assert sorted(paths(past)) == ["moon.md", "still.md"]
+    hit = next(hit for hit in past.hits if hit.path == "moon.md")
+    assert (hit.title, hit.snippet) == ("Moonlight", "The <mark>lantern</mark> is made of quartz glass.")
+    assert paths(await ask(project, "quartz", as_of=then)) == ["moon.md"]
+    assert paths(await ask(project, '"quartz glass" lantern', as_of=then)) == ["moon.md"]
+    assert paths(await ask(project, "lantern -quartz", as_of=then)) == ["still.md"]
+    assert "moon.md" not in paths(await ask(project, "brass", as_of=then))
+    assert paths(await ask(project, "moon.md", as_of=then))[0] == "moon.md"
+
+
 async def test_several_projects_are_one_ranking(projects: Projects, memory: Memory, ask: Ask) -> None:
     first, second = projects.make("shared", dim=2), projects.make("shared", dim=2)
     one = await memory.save(first, [{"summary": "walrus walrus"}, {"summary": "filler"}])
