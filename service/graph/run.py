@@ -31,11 +31,35 @@ from service.graph.walker import Walker, numbered
 _TEXTS: Mapping[Label, str] = {"Event": "event_texts", "Entity": "entity_texts", "Tag": "tag_texts"}
 
 
+class Space(Protocol):
+    """What makes vectors comparable."""
+
+    @property
+    def provider(self) -> str:
+        """Who makes the vectors."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """With which model."""
+        ...
+
+    @property
+    def dim(self) -> int:
+        """Of how many numbers."""
+        ...
+
+
 class QueryEmbedder(Protocol):
-    """Makes a query's vector in the project's current space, as pgvector's text; raises an `embedding_unavailable` error."""
+    """Makes a query's vector in one space."""
+
+    @property
+    def space(self) -> Space:
+        """The space of its vectors."""
+        ...
 
     def __call__(self, text: str, /) -> Awaitable[str]:
-        """The vector of `text`."""
+        """The vector of `text` as pgvector's text."""
         ...
 
 
@@ -59,7 +83,7 @@ async def run_query(
     vector = None if text is None else await _vector(embed, text, budget)
     async with database.read(project) as tx:
         ready = compiled(query, vectors=tx.space is not None)
-        fitting = vector if vector is None else _fitting(vector, tx.space)
+        fitting = _fitting(vector, embed, tx.space)
         began = time.monotonic()
         start = await StartStage(ready.plan.start.kind, arguments.start, fitting, limits, tx, budget).run()
         first = PlanStep(0, "start", len(start.ids), int((time.monotonic() - began) * 1000))
@@ -84,29 +108,35 @@ async def _walked(
 
 
 async def _vector(embed: QueryEmbedder | None, text: str, budget: Budget) -> str | NoVector:
+    """The query vector, or why there is none; an embedder that fails is no error of the query."""
     if embed is None:
         return NoVector("no embedding provider is set up")
+    provider, model = embed.space.provider, embed.space.model
     try:
         async with asyncio.timeout(budget.remaining_ms() / 1000):
-            return await embed(text)
-    except TimeoutError:
-        return NoVector("it did not answer before the deadline")
-    except MunimentError as error:
-        if error.code != "embedding_unavailable":
-            raise
-        members = error.members
-        return NoVector(str(members.get("reason", "unavailable")), members.get("provider"), members.get("model"))
-
-
-def _fitting(vector: str | NoVector, space: SpaceRef | None) -> str | NoVector:
-    """The vector, if it can be compared in the space; else why there is none, with the provider and the model."""
-    if isinstance(vector, str):
+            vector = await embed(text)
         values = [float(part) for part in vector.strip("[]").split(",")]
-        if space is not None and len(values) == space.dim and any(values) and all(map(math.isfinite, values)):
-            return vector
-        vector = NoVector("the project has no embedding space" if space is None else "it gave a vector that cannot be compared")
-    if vector.provider is None and space is not None:
+    except TimeoutError:
+        return NoVector("it did not answer before the deadline", provider, model)
+    except (MunimentError, OSError, ValueError, RuntimeError) as error:
+        reason = error.members.get("reason") if isinstance(error, MunimentError) else None
+        return NoVector(str(reason or "unavailable"), provider, model)
+    if len(values) != embed.space.dim or not any(values) or not all(map(math.isfinite, values)):
+        return NoVector("it gave a vector that cannot be compared", provider, model)
+    return vector
+
+
+def _fitting(vector: str | NoVector | None, embed: QueryEmbedder | None, space: SpaceRef | None) -> str | NoVector | None:
+    """The vector, if the project's vectors are of the same space: those of two spaces are never compared."""
+    if isinstance(vector, NoVector) and vector.provider is None and space is not None:
         return NoVector(vector.reason, space.provider, space.model)
+    if not isinstance(vector, str) or embed is None:
+        return vector
+    made = (embed.space.provider, embed.space.model, embed.space.dim)
+    if space is None:
+        return NoVector("the project has no vectors", *made[:2])
+    if made != (space.provider, space.model, space.dim):
+        return NoVector(f"the project's vectors are from {space.provider} {space.model}", *made[:2])
     return vector
 
 

@@ -7,16 +7,26 @@ import pytest
 
 from service.db.pools import Database
 from service.db.scope import ProjectRef
+from service.embed.provider import Space
 from service.graph.answer import GraphAnswer
 from service.graph.limits import GraphLimits
 from service.graph.run import run_query
 
 Ask = Callable[..., Awaitable[GraphAnswer]]
+TEST_SPACE = Space("test", "vectors", 3)
 
 
-async def spelled(text: str) -> str:
-    """The vector that the text spells out, such as `1,0,0`."""
-    return f"[{text}]"
+class Spelled:
+    """Gives the vector that the text spells out, such as `1,0,0`, in the space of the tests' projects."""
+
+    def __init__(self, space: Space = TEST_SPACE) -> None:
+        self.space = space
+
+    async def __call__(self, text: str, /) -> str:
+        return f"[{text}]"
+
+
+SPELLED = Spelled()
 
 
 @pytest.fixture
@@ -30,13 +40,8 @@ def ask(database: Database, small: ProjectRef) -> Ask:
     """Runs a query in `small`: params by keyword; `limits`, `embed` and `project` where they differ."""
 
     async def run(
-        query: str, *, limits: GraphLimits | None = None, embed: Any = spelled, project: ProjectRef = small, **params: Any
+        query: str, *, limits: GraphLimits | None = None, embed: Any = SPELLED, project: ProjectRef = small, **params: Any
     ) -> GraphAnswer:
         return await run_query(database, project, query, params, embed=embed, limits=limits or GraphLimits())
 
     return run
-
-
-def ids(answer: GraphAnswer) -> list[str]:
-    """The ids of the first column's nodes."""
-    return [row[0]["id"] for row in answer.rows]

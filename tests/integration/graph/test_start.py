@@ -144,10 +144,13 @@ async def test_only_unembedded_events_confirm_nothing(ask: Any, memory: Any, sma
 
 
 async def test_without_a_query_vector_nothing_is_confirmed(ask: Any, team: list[str]) -> None:
-    async def failing(text: str) -> str:
-        raise EmbeddingUnavailable(Space("openai", "small", 3), "timeout")
+    class Failing:
+        space = Space("openai", "small", 3)
 
-    answer = await ask("START a = events(entity: 'kafka', text: 'x') RETURN a", embed=failing)
+        async def __call__(self, text: str, /) -> str:
+            raise EmbeddingUnavailable(self.space, "timeout")
+
+    answer = await ask("START a = events(entity: 'kafka', text: 'x') RETURN a", embed=Failing())
     assert (answer.rows, answer.partial) == ([], True)
     assert [(cut.where, cut.reason) for cut in answer.truncated] == [("start", "no_embedding")]
     assert answer.notes == [NOT_COVERED, "start: no query vector from openai small (timeout)"]
@@ -160,7 +163,19 @@ async def test_without_an_embedder_the_note_names_the_space(ask: Any, team: list
     assert answer.notes[2] == "aggregates cover only what was walked before the cut"
 
 
-@pytest.mark.parametrize("vector", ["0,0,0", "1,0", "nan,0,0"])
+async def test_vectors_of_another_space_are_never_compared(ask: Any, team: list[str]) -> None:
+    class Other:
+        space = Space("test", "another", 3)
+
+        async def __call__(self, text: str, /) -> str:
+            return "[1,0,0]"
+
+    answer = await ask("START a = events(text: 'x') RETURN a", embed=Other())
+    assert (answer.rows, answer.truncated[0].reason) == ([], "no_embedding")
+    assert answer.notes[1] == "start: no query vector from test another (the project's vectors are from test vectors)"
+
+
+@pytest.mark.parametrize("vector", ["0,0,0", "1,0", "nan,0,0", "x"])
 async def test_a_vector_that_cannot_be_compared_is_none(ask: Any, team: list[str], vector: str) -> None:
     answer = await ask("START a = events(text: $q) RETURN a", q=vector)
     assert (answer.rows, answer.truncated[0].reason) == ([], "no_embedding")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from service.db.pools import Database
 from service.db.scope import ProjectRef
+from service.embed.provider import Space
 from service.graph.limits import GraphLimits
 from service.graph.run import run_query
 
@@ -25,9 +26,13 @@ FLOATS = ("cos", "score", "weight", "confidence")
 LIMITS = GraphLimits(exact_candidates=20_000)
 
 
-async def embed(text: str) -> str:
-    """The vector that the text spells."""
-    return "[" + text.strip("()") + "]"
+class Spelled:
+    """Gives the vector that the text spells."""
+
+    space = Space("test", "vectors", 3)
+
+    async def __call__(self, text: str, /) -> str:
+        return "[" + text.strip("()") + "]"
 
 
 async def store(database: Database, project: ProjectRef, graph: Any) -> None:
@@ -135,7 +140,7 @@ async def test_answers_as_the_oracle(database: Database, playground: ProjectRef,
     collect()
     for graph, query, text, params in cases:
         await store(database, playground, graph)
-        answer = await run_query(database, playground, text, params, embed=embed, limits=LIMITS)
+        answer = await run_query(database, playground, text, params, embed=Spelled(), limits=LIMITS)
         expected = [[shown(v) for v in row] for row in queries.oracle.Oracle(graph).rows(query)]
         got = [[shown(v) for v in row] for row in answer.rows]
         told = f"{text}\n{params}\n{graph}"
