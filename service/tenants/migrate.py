@@ -72,15 +72,15 @@ def apply_area(owner: Owner, area: Area, schema: str, vectors: str, phase: Phase
     if run(owner, queries["ledger_exists"])[0]["found"]:
         known = {row["name"] for row in run(owner, queries["ledger"])}
     pending = [(name, text) for name, text in migrations(area) if name not in known and _wanted(text, phase)]
-    functions = functions_of(area)
-    mark = "functions:" + hashlib.sha256(functions.encode()).hexdigest()[:16]
+    mark = functions_mark(area)
     if mark not in known:
-        pending.append((mark, functions))
+        pending.append((mark, functions_of(area)))
     for name, text in pending:
         owner.execute(text.encode())
         run(owner, queries["note_migration"], name)
     if pending and role:
         owner.execute(read_sql("project", "grants.sql").replace("{role}", role).encode())
+        run(owner, queries["add_reader"], schema, role)
     run(owner, queries["forget_functions"], mark)
     return [name for name, _ in pending]
 
@@ -95,15 +95,20 @@ def functions_of(area: Area) -> str:
     return "\n".join(path.read_text(encoding="utf-8") for path in sorted((SQL_ROOT / area / "functions").glob("*.sql")))
 
 
+def functions_mark(area: Area) -> str:
+    """The ledger's name for an area's functions, and for what is renewed with them, as they are now."""
+    texts = functions_of(area) + (read_sql("project", "reader.sql") if area == "project" else "")
+    return "functions:" + hashlib.sha256(texts.encode()).hexdigest()[:16]
+
+
 def project_template() -> str:
     """The text that makes a project at once: its schema as it is now, its functions, its grants, its ledger filled."""
-    functions = functions_of("project")
-    mark = "functions:" + hashlib.sha256(functions.encode()).hexdigest()[:16]
-    names = [name for name, _ in migrations("project")] + [mark]
+    names = [name for name, _ in migrations("project")] + [functions_mark("project")]
     ledger = sql.SQL("INSERT INTO migration (name) VALUES {};").format(
         sql.SQL(", ").join(sql.SQL("({})").format(sql.Literal(name)) for name in names)
     )
-    return "\n".join([read_sql("project", "schema.sql"), functions, read_sql("project", "grants.sql"), ledger.as_string()])
+    tables = [read_sql("project", "schema.sql"), read_sql("project", "views.sql")]
+    return "\n".join([*tables, functions_of("project"), read_sql("project", "grants.sql"), ledger.as_string()])
 
 
 def _wanted(text: str, phase: Phase) -> bool:
@@ -116,4 +121,5 @@ def _wanted(text: str, phase: Phase) -> bool:
 def _save_templates(owner: Owner) -> None:
     query = load("control", "migrate")["save_template"]
     run(owner, query, "project", project_template())
-    run(owner, query, "space", read_sql("project", "space.sql"))
+    for name in ("space", "reader"):
+        run(owner, query, name, read_sql("project", f"{name}.sql"))

@@ -7,6 +7,7 @@ REVOKE ALL ON FUNCTION
     control.write_audit(text, bigint, bigint, text, text), control.mark_due(bigint), control.describe_instance(),
     control.group_role(), control.create_workspace(text, text), control.add_space(text, text, integer),
     control.create_project(bigint, text, text, integer), control.add_project_space(text, integer, text, boolean),
+    control.add_reader(text, text),
     control.create_key(text, bytea, bigint, text, text[], bigint[], bigint, timestamptz)
     FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION

@@ -66,10 +66,28 @@ BEGIN
     PERFORM set_config('search_path', format('%I, %I, pg_temp', schema_name, vectors), true);
     EXECUTE replace((SELECT t.sql FROM control.template AS t WHERE t.name = 'project'), '{role}', quote_ident(role_name));
     EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I', schema_name, role_name);
+    PERFORM control.add_reader(schema_name, role_name);
     IF space_id IS NOT NULL THEN
         PERFORM control.add_project_space(schema_name, space_id, role_name, true);
     END IF;
     created := true;
+END
+$$;
+
+-- The project's reader role and its function (sql/project/reader.sql). Called again, it renews the function.
+CREATE OR REPLACE FUNCTION control.add_reader(schema_name text, role_name text)
+RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    reader text := (SELECT format('mun_%s_r%s', i.tag, substr(schema_name, 3)) FROM control.instance AS i);
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.rolname = reader) THEN
+        EXECUTE format('CREATE ROLE %I NOLOGIN', reader);
+    END IF;
+    PERFORM set_config('search_path', format('%I, pg_temp', schema_name), true);
+    EXECUTE replace(replace(replace((SELECT t.sql FROM control.template AS t WHERE t.name = 'reader'),
+        '{schema}', quote_ident(schema_name)), '{role}', quote_ident(role_name)), '{reader}', quote_ident(reader));
 END
 $$;
 

@@ -67,6 +67,10 @@ UPDATE control.instance SET api_login = $1, vector_schema = $2;
 -- The text that create_project runs.
 INSERT INTO control.template (name, sql) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET sql = excluded.sql;
 
+-- name: add_reader
+-- Makes or renews a project's reader role and its function.
+SELECT control.add_reader($1, $2);
+
 -- name: find_role
 -- A role by name.
 SELECT r.rolname, r.rolcanlogin, r.rolsuper, r.rolbypassrls, r.rolinherit FROM pg_roles AS r WHERE r.rolname = $1;

@@ -32,7 +32,12 @@ CATALOGUE = """
     UNION ALL SELECT 'function', p.proname, replace(pg_get_functiondef(p.oid), $1::text, '') FROM pg_proc p WHERE p.pronamespace = $1::text::regnamespace
     UNION ALL SELECT 'trigger', t.tgname, replace(pg_get_triggerdef(t.oid), $1::text || '.', '') FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
     WHERE c.relnamespace = $1::text::regnamespace AND NOT t.tgisinternal
-    UNION ALL SELECT 'grant', c.relname, array_to_string(c.relacl, ' ') FROM pg_class c WHERE c.relnamespace = $1::text::regnamespace AND c.relkind = 'r'
+    UNION ALL SELECT 'grant', c.relname, regexp_replace(array_to_string(c.relacl, ' '), '_r[0-9]+', '_r') FROM pg_class c
+    WHERE c.relnamespace = $1::text::regnamespace AND c.relkind IN ('r', 'v')
+    UNION ALL SELECT 'view', c.relname, replace(pg_get_viewdef(c.oid), $1::text || '.', '') FROM pg_class c
+    WHERE c.relnamespace = $1::text::regnamespace AND c.relkind = 'v'
+    UNION ALL SELECT 'owner', p.proname, regexp_replace(p.proowner::regrole::text || ' ' || array_to_string(p.proacl, ' '), '_r[0-9]+', '_r', 'g')
+    FROM pg_proc p WHERE p.pronamespace = $1::text::regnamespace
     ORDER BY 1, 2, 3
 """
 
