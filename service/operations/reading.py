@@ -10,7 +10,7 @@ from service.access.keys import Caller
 from service.errors import InvalidRequest
 from service.memory import events, lookup, pages
 from service.operations.operation import Operation, Route, Services, Tool
-from service.operations.writing import Project, Workspace
+from service.operations.writing import Project, Version, Workspace
 
 Limit = Annotated[int, Meta(ge=1, description="How many at most.")]
 
@@ -35,7 +35,7 @@ class ReadPage(msgspec.Struct, frozen=True, kw_only=True):
     """A page to read."""
 
     path: Annotated[str, Meta(description="The page's path.")]
-    version: Annotated[int | None, Meta(description="An earlier version; the current one when left out.")] = None
+    version: Annotated[Version | None, Meta(description="An earlier version; the current one when left out.")] = None
     workspace: Workspace = None
     project: Project = None
 

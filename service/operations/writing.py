@@ -16,6 +16,7 @@ MOST_EVENTS = 1000
 
 Workspace = Annotated[str | None, Meta(description="The workspace's slug; the key's own when left out.")]
 Project = Annotated[str | None, Meta(description="The project's slug; the key's default project when left out.")]
+Version = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 
 
 class SaveMemory(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +88,7 @@ class WritePage(msgspec.Struct, frozen=True, kw_only=True):
     body: Annotated[str, Meta(description="The whole page in Markdown; [[wiki links]] and Markdown links lead to other pages.")]
     title: Annotated[str | None, Meta(description="Its title; the first heading when left out.")] = None
     expected_version: Annotated[
-        int | None, Meta(description="The version you read, so that nobody's edit is lost; 0: the page must not stand yet.")
+        Version | None, Meta(description="The version you read, so that nobody's edit is lost; 0: the page must not stand yet.")
     ] = None
     tags: Annotated[list[TagInput], Meta(description="Tags as paths such as area/auth.")] = []
     entities: Annotated[list[EntityInput], Meta(description="Names that the page is about, besides those told from its text.")] = []
@@ -114,7 +115,7 @@ class DeletePage(msgspec.Struct, frozen=True, kw_only=True):
     """A page to delete with all its versions."""
 
     path: Annotated[str, Meta(description="The page's path.")]
-    expected_version: Annotated[int | None, Meta(description="Delete only if this is its version.")] = None
+    expected_version: Annotated[Version | None, Meta(description="Delete only if this is its version.")] = None
     workspace: Workspace = None
     project: Project = None
 

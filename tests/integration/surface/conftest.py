@@ -42,7 +42,7 @@ class Running:
 
 @contextmanager
 def free_socket() -> Iterator[socket.socket]:
-    with socket.socket() as listener:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(128)
         yield listener
