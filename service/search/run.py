@@ -4,7 +4,8 @@ In: projects that the caller may read, a request, an embedder or none. Out: `Sea
 and said; the others answer. The query's vector is made before any connection is held.
 """
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 import msgspec
@@ -33,7 +34,7 @@ from service.search.stages import (
     read_facts,
     show,
 )
-from service.search.streams.fts import WordFacts, WordPlan, lift, plan_words
+from service.search.streams.fts import WordFacts, WordPlan, lift, limit_candidates, plan_words
 from service.search.streams.vector import QueryEmbedder, QueryVector, embed_query, explain_absence
 from service.search.versions import MAX_PAGES, OldPage, find_in_old_pages, read_old_pages
 
@@ -92,6 +93,13 @@ class _Search:
     def stage(self, tx: Tx, place: int, *, unlimited: bool = False) -> Stage:
         return Stage(tx, place, self.plan, self.settings, None if unlimited else self.budget)
 
+    @asynccontextmanager
+    async def open(self, project: ProjectRef) -> AsyncGenerator[Tx]:
+        """A transaction whose statements keep their plans: planning them anew costs more than running them."""
+        async with self.database.read(project) as tx:
+            await tx.set_local(plan_cache_mode="force_generic_plan")
+            yield tx
+
     async def attempt(self, streams: Sequence[Stream], asked: Awaitable[T]) -> T | None:
         """What a stage finds; None, with an entry for each stream that it costs, when it is cut."""
         try:
@@ -104,8 +112,7 @@ class _Search:
 
     async def search_one(self, project: ProjectRef) -> list[Chosen]:
         """All stages in one transaction."""
-        async with self.database.read(project) as tx:
-            await tx.set_local(plan_cache_mode="force_generic_plan")
+        async with self.open(project) as tx:
             stage = self.stage(tx, 1)
             facts = await self.attempt((), read_facts(stage))
             await self.gather(stage, facts, facts.words if facts else None)
@@ -125,18 +132,26 @@ class _Search:
         else:
             past = self.plan.request.as_of is not None
             words = plan_words(self.plan.words, counted, self.settings, past=past)
-            if words is None:
-                self.active.add("fts")
-            else:
-                for text in words.notes:
-                    self.note(text)
-                self.found["fts"] += await self.attempt(("fts",), find_words(stage, words, held)) or []
+            self.found["fts"] += await self.gather_words(stage, facts, words)
             names = await self.attempt(("entity",), find_names(stage, facts)) or []
             self.found["entity"] += names
             self.found["fts"] = lift(self.found["fts"], names)
             if past:
                 await self.gather_past(stage, words, held)
         await self.gather_vectors(stage, facts.words.documents if facts else 0, held)
+
+    async def gather_words(self, stage: Stage, facts: Facts, words: WordPlan | None) -> list[Found]:
+        """The text match, and what was cut of it."""
+        if words is None:
+            self.active.add("fts")
+            return []
+        for text in words.notes:
+            self.note(text)
+        after = limit_candidates(words, facts.words, facts.last, self.settings)
+        if after:
+            most = self.settings.max_candidates
+            self.truncated.append(Truncated("fts", "row_budget", f"The words are common: about the newest {most} passages were ranked."))
+        return await self.attempt(("fts",), find_words(stage, words, after, facts.held)) or []
 
     async def gather_past(self, stage: Stage, words: WordPlan | None, held: Sequence[int]) -> None:
         """Text matches in pages as they were at `as_of`."""
@@ -166,31 +181,31 @@ class _Search:
         """Stage by stage over the projects: each in a transaction of its own, the fusion over all of them."""
         facts: list[Facts | None] = []
         for place, project in enumerate(self.projects, 1):
-            async with self.database.read(project) as tx:
+            async with self.open(project) as tx:
                 facts.append(await self.attempt((), read_facts(self.stage(tx, place))))
         counted = _sum_facts([fact.words for fact in facts if fact])
         for place, (project, fact) in enumerate(zip(self.projects, facts, strict=True), 1):
-            async with self.database.read(project) as tx:
+            async with self.open(project) as tx:
                 await self.gather(self.stage(tx, place), fact, counted)
         return await self.fuse_several(facts) if any(self.found.values()) else []
 
     async def fuse_several(self, facts: Sequence[Facts | None]) -> list[Chosen]:
         """Neighbours project by project, one fused order, and what is shown project by project."""
-        async with self.database.read(self.projects[0]) as tx:
+        async with self.open(self.projects[0]) as tx:
             seeds = await self.attempt(("graph",), find_seeds(self.stage(tx, 1), self.found)) or []
         for place, (project, fact) in enumerate(zip(self.projects, facts, strict=True), 1):
             mine = [seed for seed in seeds if seed.place == place]
             if mine:
-                async with self.database.read(project) as tx:
+                async with self.open(project) as tx:
                     step = find_neighbours(self.stage(tx, place), mine, fact.held if fact else ())
                     self.found["graph"] += await self.attempt(("graph",), step) or []
-        async with self.database.read(self.projects[0]) as tx:
+        async with self.open(self.projects[0]) as tx:
             rows = await order_all(self.stage(tx, 1, unlimited=True), self.found, self.take)
         graph = _by_key(self.found["graph"])
         hits: list[Chosen] = []
         for place, project in enumerate(self.projects, 1):
             if any(row["place"] == place for row in rows):
-                async with self.database.read(project) as tx:
+                async with self.open(project) as tx:
                     hits += await show(self.stage(tx, place, unlimited=True), rows, graph)
         return hits
 

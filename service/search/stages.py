@@ -31,9 +31,10 @@ from service.search.streams.vector import choose_statements, index_settings, vec
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What a project says of the query: its words, the entities and tags it spells, the tags it is held to."""
+    """What a project says of the query: its words, the entities and tags it spells, the tags it is held to; `last` is its last passage."""
 
     words: WordFacts
+    last: int
     entities: Mapping[int, str]
     tags: Mapping[int, str]
     held: tuple[int, ...]
@@ -67,7 +68,7 @@ async def read_facts(stage: Stage) -> Facts:
         "starts": sorted({term.lexemes[0] for term in plan.words.terms if term.prefix}),
         "names": list(plan.names.names),
     }
-    topics: dict[str, dict[Any, Any]] = {name: {} for name in ("word", "start", "documents", "length", "entity", "tag", "held")}
+    topics: dict[str, dict[Any, Any]] = {name: {} for name in ("word", "start", "documents", "length", "last", "entity", "tag", "held")}
     for row in await stage.ask(compile_stage("facts"), values):
         topic, key, number = row
         if topic in ("entity", "tag", "held"):
@@ -75,12 +76,12 @@ async def read_facts(stage: Stage) -> Facts:
         else:
             topics[topic][key] = number
     counted = WordFacts(topics["word"], topics["start"], topics["documents"].get(None, 0), topics["length"].get(None, 0))
-    return Facts(counted, topics["entity"], topics["tag"], tuple(topics["held"]))
+    return Facts(counted, topics["last"].get(None, 0), topics["entity"], topics["tag"], tuple(topics["held"]))
 
 
-async def find_words(stage: Stage, words: WordPlan, held: Sequence[int]) -> list[Found]:
-    """The `fts` stream."""
-    values = {**words.values(stage.settings), "held": held}
+async def find_words(stage: Stage, words: WordPlan, after: int, held: Sequence[int]) -> list[Found]:
+    """The `fts` stream, over the passages after one that `limit_candidates` gives."""
+    values = {**words.values(stage.settings), "after": after, "held": held}
     return stage.read(await stage.ask(compile_words(stage.plan.filters, words.shape), values))
 
 

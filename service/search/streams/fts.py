@@ -28,6 +28,7 @@ class WordPlan(msgspec.Struct, frozen=True):
 
     terms: tuple[Term, ...]
     weights: tuple[float, ...]
+    choosing: tuple[Term, ...]
     candidates: str
     mean_length: float
     notes: tuple[str, ...]
@@ -64,21 +65,24 @@ def plan_words(query: WordQuery, facts: WordFacts, settings: SearchSettings, *, 
     notes: list[str] = []
     if len(known) > len(kept) or query.cut:
         notes.append(f"The query has {len(query.terms) + query.cut} terms: the {len(kept)} rarest were searched.")
-    if query.phrases:
-        candidates = " | ".join(f"({phrase.tsquery})" for phrase in query.phrases)
-    else:
-        choosing = _choose(kept, settings.max_postings)
-        candidates = " | ".join(f"({term.tsquery})" for term in choosing)
-        if len(choosing) < len(kept):
-            common = ", ".join(term.lexemes[0] for _, term in kept[len(choosing) :][:5])
-            notes.append(f"Passages were chosen by the {len(choosing)} rarest terms; common ones only ranked them: {common}.")
+    choosing = query.phrases or tuple(_choose(kept, settings.max_postings))
+    if not query.phrases and len(choosing) < len(kept):
+        common = ", ".join(term.lexemes[0] for _, term in kept[len(choosing) :][:5])
+        notes.append(f"Passages were chosen by the {len(choosing)} rarest terms; common ones only ranked them: {common}.")
     return WordPlan(
         terms=tuple(term for _, term in kept),
         weights=tuple(_rarity(frequency, facts.documents) for frequency, _ in kept),
-        candidates=candidates,
+        choosing=choosing,
+        candidates=" | ".join(f"({term.tsquery})" for term in choosing),
         mean_length=max(1.0, facts.words / max(1, facts.documents)),
         notes=tuple(notes),
     )
+
+
+def limit_candidates(plan: WordPlan, facts: WordFacts, last: int, settings: SearchSettings) -> int:
+    """The passage after which candidates are read, so that about the newest 20,000 are; 0 when all are few enough."""
+    postings = sum(_frequency(term, facts) for term in plan.choosing)
+    return 0 if postings <= settings.max_candidates else int(last * (1 - settings.max_candidates / postings))
 
 
 def _frequency(term: Term, facts: WordFacts) -> int:

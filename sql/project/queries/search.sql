@@ -12,6 +12,8 @@ SELECT 'documents' AS topic, NULL AS key, c.documents AS number FROM m_0.counter
 UNION ALL
 SELECT 'length' AS topic, NULL AS key, c.words AS number FROM m_0.counter AS c
 UNION ALL
+SELECT 'last' AS topic, NULL AS key, c.passages AS number FROM m_0.counter AS c
+UNION ALL
 SELECT 'entity' AS topic, e.folded AS key, e.id AS number FROM m_0.entity AS e WHERE e.folded = ANY(:names::text[])
 UNION ALL
 SELECT 'tag' AS topic, t.folded AS key, t.id AS number FROM m_0.tag AS t WHERE t.folded = ANY(:names::text[]) OR t.leaf = ANY(:names::text[])
@@ -25,7 +27,7 @@ WITH found AS MATERIALIZED (
     SELECT p.id, p.event_id, p.page_id,
         weighed_terms() / sqrt(0.6 + 0.4 * p.length / :mean_length::double precision) AS score
     FROM m_0.passage AS p
-    WHERE p.words @@ (SELECT :candidates::text::tsquery)
+    WHERE p.words @@ (SELECT :candidates::text::tsquery) AND p.id > :after::bigint
 ), event_hit AS (
     SELECT DISTINCT ON (f.event_id) f.event_id AS id, f.id AS passage, f.score
     FROM found AS f

@@ -83,6 +83,15 @@ async def test_what_is_cut_is_said_and_the_rest_answers(small: ProjectRef, ask: 
     assert (answer.hits, answer.raw_hits) == ([], [])
 
 
+async def test_too_many_candidates_are_a_cut_to_the_newest(project: ProjectRef, memory: Memory, ask: Ask) -> None:
+    saved = await memory.save(project, [{"summary": f"heron {number}"} for number in range(40)])
+    answer = await ask(project, "heron", limit=100, settings=SearchSettings(max_candidates=10))
+    assert events(answer)
+    assert set(events(answer)) <= set(saved[30:])
+    assert answer.partial
+    assert (answer.truncated[0].where, answer.truncated[0].reason) == ("fts", "row_budget")
+
+
 async def test_explain_counts_the_candidates_of_each_stream(small: ProjectRef, ask: Ask) -> None:
     answer = await ask(small, "heron", embed=FixedEmbedder([1.0, 0.0]), explain=True)
     assert answer.stream_counts == {"fts": 2, "entity": 0, "vector": 1}

@@ -1,0 +1,109 @@
+"""What the streams make of a query before anything is asked."""
+
+import uuid
+
+import pytest
+
+from service.search.answer import Found
+from service.search.parse import SearchSettings
+from service.search.streams.entity import choose_starts, read_names, started_values
+from service.search.streams.fts import WordFacts, lift, limit_candidates, plan_words
+from service.search.streams.vector import choose_statements, index_settings
+from service.search.word_query import read_query
+
+FACTS = WordFacts({"rare": 2, "often": 900, "alway": 1_000, "テス": 5, "スト": 3}, {"测": 7}, 1_000, 20_000)
+
+
+def test_the_rarest_words_choose_and_all_rank() -> None:
+    plan = plan_words(read_query("always often rare unknown"), FACTS, SearchSettings(max_postings=950))
+    assert plan is not None
+    assert [term.lexemes[0] for term in plan.terms] == ["rare", "often", "alway"]
+    assert plan.candidates == "('rare') | ('often')"
+    assert list(plan.weights) == sorted(plan.weights, reverse=True)
+    assert plan.mean_length == 20
+    assert "common ones only ranked them: alway" in plan.notes[0]
+
+
+def test_one_word_always_chooses_but_not_without_bound() -> None:
+    settings = SearchSettings(max_postings=10, max_candidates=250)
+    plan = plan_words(read_query("always"), FACTS, settings)
+    assert plan is not None
+    assert plan.candidates == "('alway')"
+    assert limit_candidates(plan, FACTS, 2_000, settings) == 1_500
+    assert limit_candidates(plan, FACTS, 2_000, SearchSettings()) == 0
+
+
+def test_the_rarest_of_many_are_kept() -> None:
+    facts = WordFacts({f"word{number}": number + 1 for number in range(100)}, {}, 100, 100)
+    plan = plan_words(read_query(" ".join(f"word{number}" for number in range(100))), facts, SearchSettings(max_terms=5))
+    assert plan is not None
+    assert [term.lexemes[0] for term in plan.terms] == [f"word{number}" for number in range(5)]
+    assert "100 terms: the 5 rarest were searched" in plan.notes[0]
+
+
+def test_phrases_choose_by_themselves() -> None:
+    plan = plan_words(read_query('often "rare テスト"'), FACTS, SearchSettings())
+    assert plan is not None
+    assert plan.candidates == "('rare' <1> 'テス' <1> 'スト')"
+    assert plan.shape == ("term", "phrase", "term")
+
+
+def test_prefixes_and_phrases_have_frequencies() -> None:
+    plan = plan_words(read_query("测 テスト"), FACTS, SearchSettings())
+    assert plan is not None
+    assert [term.tsquery for term in plan.terms] == ["'テス' <1> 'スト'", "'测':*"]
+
+
+@pytest.mark.parametrize("query", ["", "the", "unknown"])
+def test_nothing_known_is_no_plan(query: str) -> None:
+    assert plan_words(read_query(query), FACTS, SearchSettings()) is None
+
+
+def test_what_is_named_comes_first() -> None:
+    words = [Found(1, True, 1, 10, 3.0), Found(1, True, 2, 20, 2.0)]
+    names = [Found(1, True, 2, None, 1.0, ("b.md",), itself=True), Found(1, True, 3, None, 1.0, ("tag",))]
+    lifted = lift(words, names)
+    assert [(item.id, item.passage, item.score) for item in lifted] == [(1, 10, 3.0), (2, 20, 5.0)]
+
+
+def test_names_are_runs_of_words() -> None:
+    names = read_names("Where is “Ledger Service”, the evt_42 of pg_7?")
+    assert {"ledger service", "ledger", "evt_42"} <= set(names.names)
+    assert "the" not in names.names
+    assert "Ledger Service" not in names.spelled or "ledger service" in names.page_names
+    assert (names.event_ids, names.page_ids) == ((42,), (7,))
+
+
+def test_ids_of_sessions_are_read() -> None:
+    session = uuid.uuid4()
+    assert read_names(f"session {session}").uuids == (session,)
+    assert read_names("x" * 36).uuids == ()
+
+
+def test_pieces_of_unspaced_words_may_be_names() -> None:
+    assert "数据库" in read_names("数据库迁移失败").names
+
+
+def test_many_words_are_bounded() -> None:
+    names = read_names(" ".join(f"word{number}" for number in range(5_000)))
+    assert len(names.names) <= 2_000
+
+
+def test_the_rarest_words_may_begin_names() -> None:
+    names = read_names("often rare ledger service always")
+    frequencies = {"often": 900, "rare": 2, "alway": 1_000}
+    assert choose_starts(names, ["ledger service"], frequencies) == ["rare", "often", "always"]
+    assert started_values(["a%b", "c.d"]) == {"pieces": [r"%a\%b%", "%c.d%"], "pattern": r"(^|[^[:alnum:]])(a\%b|c\.d)"}
+
+
+@pytest.mark.parametrize(
+    ("indexed", "statements"),
+    [([], ("vectors",)), (["(kind = 0)"], ("head_vectors", "piece_vectors", "page_vectors"))],
+)
+def test_vectors_go_through_indexes_where_there_are_any(indexed: list[str], statements: tuple[str, ...]) -> None:
+    assert choose_statements(indexed) == statements
+
+
+def test_old_pgvector_has_no_iterative_scan() -> None:
+    assert "hnsw__iterative_scan" not in index_settings("0.7.4", SearchSettings())
+    assert index_settings("0.8.6", SearchSettings())["hnsw__iterative_scan"] == "relaxed_order"
