@@ -15,6 +15,8 @@ from msgspec import Meta
 
 from service.errors import InvalidSetting
 
+# `none` and HMAC are not among them: an issuer's tokens are checked by its public keys.
+TokenAlgorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 Positive = Annotated[int, Meta(ge=1)]
 
 
@@ -27,6 +29,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     pool_max: Positive = 10
     redis_url: str | None = None
     key_pepper: str = ""
+    oidc_issuer: str | None = None
+    oidc_audience: list[str] = []
+    oidc_jwks_url: str | None = None
+    oidc_algorithms: list[TokenAlgorithm] = msgspec.field(default_factory=lambda: ["RS256", "ES256"])
+    oidc_workspace_claim: str = "workspace"
+    oidc_scope_claim: str = "scope"
+    oidc_scope_map: list[str] = []
+    oidc_leeway_s: Annotated[int, Meta(ge=0, le=300)] = 30
     allowed_hosts: list[str] = []
     allowed_origins: list[str] = []
     body_max_bytes: Positive = 10 * 1024 * 1024
