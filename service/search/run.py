@@ -133,6 +133,8 @@ class _Search:
             past = self.plan.request.as_of is not None
             words = plan_words(self.plan.words, counted, self.settings, past=past)
             self.found["fts"] += await self.gather_words(stage, facts, words)
+            for name, carried in facts.hubs.items():
+                self.note(f"{name} takes part in {carried} events: the newest {self.settings.fan} were ranked by it.")
             names = await self.attempt(("entity",), find_names(stage, facts)) or []
             self.found["entity"] += names
             self.found["fts"] = lift(self.found["fts"], names)

@@ -31,13 +31,17 @@ from service.search.streams.vector import choose_statements, index_settings, vec
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What a project says of the query: its words, the entities and tags it spells, the tags it is held to; `last` is its last passage."""
+    """What a project says of the query: its words, the entities and tags it spells, the tags it is held to.
+
+    `last` is its last passage, `hubs` are spelled entities with more events than are ranked by them.
+    """
 
     words: WordFacts
     last: int
     entities: Mapping[int, str]
     tags: Mapping[int, str]
     held: tuple[int, ...]
+    hubs: Mapping[str, int]
 
 
 class Stage(msgspec.Struct, frozen=True):
@@ -67,8 +71,10 @@ async def read_facts(stage: Stage) -> Facts:
         "words": sorted(words),
         "starts": sorted({term.lexemes[0] for term in plan.words.terms if term.prefix}),
         "names": list(plan.names.names),
+        "fan": stage.settings.fan,
     }
-    topics: dict[str, dict[Any, Any]] = {name: {} for name in ("word", "start", "documents", "length", "last", "entity", "tag", "held")}
+    kinds = ("word", "start", "documents", "length", "last", "entity", "tag", "held", "hub")
+    topics: dict[str, dict[Any, Any]] = {name: {} for name in kinds}
     for row in await stage.ask(compile_stage("facts"), values):
         topic, key, number = row
         if topic in ("entity", "tag", "held"):
@@ -76,7 +82,7 @@ async def read_facts(stage: Stage) -> Facts:
         else:
             topics[topic][key] = number
     counted = WordFacts(topics["word"], topics["start"], topics["documents"].get(None, 0), topics["length"].get(None, 0))
-    return Facts(counted, topics["last"].get(None, 0), topics["entity"], topics["tag"], tuple(topics["held"]))
+    return Facts(counted, topics["last"].get(None, 0), topics["entity"], topics["tag"], tuple(topics["held"]), topics["hub"])
 
 
 async def find_words(stage: Stage, words: WordPlan, after: int, held: Sequence[int]) -> list[Found]:

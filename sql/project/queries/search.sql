@@ -16,10 +16,13 @@ SELECT 'last' AS topic, NULL AS key, c.passages AS number FROM m_0.counter AS c
 UNION ALL
 SELECT 'entity' AS topic, e.folded AS key, e.id AS number FROM m_0.entity AS e WHERE e.folded = ANY(:names::text[])
 UNION ALL
-SELECT 'tag' AS topic, t.folded AS key, t.id AS number FROM m_0.tag AS t WHERE t.folded = ANY(:names::text[]) OR t.leaf = ANY(:names::text[])
+SELECT 'tag' AS topic, t.folded AS key, t.id AS number FROM m_0.tag AS t WHERE t.folded = ANY(:names::text[]) OR split_part(t.folded, '/', -1) = ANY(:names::text[])
+UNION ALL
+SELECT 'hub' AS topic, e.name AS key, e.event_count AS number FROM m_0.entity AS e
+WHERE e.folded = ANY(:names::text[]) AND e.event_count > :fan::bigint
 UNION ALL
 SELECT DISTINCT 'held' AS topic, NULL AS key, t.id AS number
-FROM unnest(:tags::text[]) AS w (name) JOIN m_0.tag AS t ON t.folded = w.name OR t.leaf = w.name OR starts_with(t.folded, w.name || '/');
+FROM unnest(:tags::text[]) AS w (name) JOIN m_0.tag AS t ON t.folded = w.name OR split_part(t.folded, '/', -1) = w.name OR starts_with(t.folded, w.name || '/');
 
 -- name: words
 -- Text match: candidates by the rarest words, scored by all; then half of the best events' scores goes to those beside them in the session.
@@ -27,7 +30,7 @@ WITH found AS MATERIALIZED (
     SELECT p.id, p.event_id, p.page_id,
         weighed_terms() / sqrt(0.6 + 0.4 * p.length / :mean_length::double precision) AS score
     FROM m_0.passage AS p
-    WHERE p.words @@ (SELECT :candidates::text::tsquery) AND p.id > :after::bigint
+    WHERE p.words @@ (SELECT :candidates::text::tsquery) AND p.id + 0 > :after::bigint
 ), event_hit AS (
     SELECT DISTINCT ON (f.event_id) f.event_id AS id, f.id AS passage, f.score
     FROM found AS f
@@ -35,10 +38,8 @@ WITH found AS MATERIALIZED (
     ORDER BY f.event_id, f.score DESC, f.id
 ), event_first AS MATERIALIZED (
     SELECT h.id, h.passage, h.score FROM event_hit AS h ORDER BY h.score DESC, h.id DESC LIMIT :stream_size::bigint
-), spread AS (
-    SELECT f.id, f.passage, f.score FROM event_first AS f
-    UNION ALL
-    SELECT n.id, NULL AS passage, :neighbour::double precision * f.score AS score
+), beside AS MATERIALIZED (
+    SELECT n.id, :neighbour::double precision * f.score AS score
     FROM (SELECT h.id, h.score FROM event_first AS h ORDER BY h.score DESC, h.id DESC LIMIT :spread::bigint) AS f
         CROSS JOIN LATERAL (SELECT e.session FROM m_0.event AS e WHERE e.id = f.id LIMIT 1) AS e
         CROSS JOIN LATERAL (
@@ -46,7 +47,10 @@ WITH found AS MATERIALIZED (
             UNION ALL
             (SELECT v.id FROM m_0.event AS v WHERE v.session = e.session AND v.id > f.id ORDER BY v.session, v.id LIMIT 1)
         ) AS n
-    WHERE wanted_event(n.id)
+), spread AS (
+    SELECT f.id, f.passage, f.score FROM event_first AS f
+    UNION ALL
+    SELECT b.id, NULL AS passage, b.score FROM beside AS b WHERE wanted_event(b.id)
 ), event_last AS (
     SELECT s.id, max(s.passage) AS passage, sum(s.score ORDER BY s.score) AS score FROM spread AS s GROUP BY s.id
 ), page_hit AS (

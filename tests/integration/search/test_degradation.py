@@ -92,6 +92,13 @@ async def test_too_many_candidates_are_a_cut_to_the_newest(project: ProjectRef, 
     assert (answer.truncated[0].where, answer.truncated[0].reason) == ("fts", "row_budget")
 
 
+async def test_a_name_on_too_many_events_is_said(project: ProjectRef, memory: Memory, ask: Ask) -> None:
+    await memory.save(project, [{"summary": f"entry {number}", "entities": [("Ledger", "thing")]} for number in range(12)])
+    answer = await ask(project, "ledger", limit=100, settings=SearchSettings(fan=5))
+    assert "Ledger takes part in 12 events: the newest 5 were ranked by it." in answer.notes
+    assert {hit.id for hit in answer.raw_hits} >= {f"evt_{number}" for number in range(8, 13)}
+
+
 async def test_explain_counts_the_candidates_of_each_stream(small: ProjectRef, ask: Ask) -> None:
     answer = await ask(small, "heron", embed=FixedEmbedder([1.0, 0.0]), explain=True)
     assert answer.stream_counts == {"fts": 2, "entity": 0, "vector": 1}
