@@ -28,6 +28,15 @@ def is_offered(settings: Settings, operation: Operation) -> bool:
     return operation.name not in _SWITCHED or bool(getattr(settings, _SWITCHED[operation.name]))
 
 
+async def admit(services: Services, caller: Caller, operation: Operation, *, surface: Surface = "rest") -> None:
+    """Raises `Forbidden` without the operation's scope, before the call's arguments are read; noted as the call would be."""
+    try:
+        caller.require(operation.scope)
+    except MunimentError as error:
+        await _note(services, caller, operation, None, surface, error.code, time.perf_counter())
+        raise
+
+
 async def perform(services: Services, caller: Caller, operation: Operation, request: Any, *, surface: Surface = "rest") -> Any:
     """The operation's answer; raises `Forbidden` without its scope, and whatever error of ours it ends in."""
     started = time.perf_counter()
@@ -40,19 +49,26 @@ async def perform(services: Services, caller: Caller, operation: Operation, requ
         outcome = error.code
         raise
     finally:
-        seconds = time.perf_counter() - started
-        count_call(operation.name, surface, outcome, seconds)
-        if operation.scope != "read":
-            await _write_audit(services, caller, operation, request, outcome)
-        _LOG.info(
-            "call",
-            operation=operation.name,
-            surface=surface,
-            outcome=outcome,
-            ms=round(seconds * 1000, 1),
-            key=caller.key_id,
-            workspace=caller.workspace,
-        )
+        await _note(services, caller, operation, request, surface, outcome, started)
+
+
+async def _note(
+    services: Services, caller: Caller, operation: Operation, request: Any, surface: Surface, outcome: str, started: float
+) -> None:
+    """Counts the call, audits it when it is one that changes something, and logs its one line."""
+    seconds = time.perf_counter() - started
+    count_call(operation.name, surface, outcome, seconds)
+    if operation.scope != "read":
+        await _write_audit(services, caller, operation, request, outcome)
+    _LOG.info(
+        "call",
+        operation=operation.name,
+        surface=surface,
+        outcome=outcome,
+        ms=round(seconds * 1000, 1),
+        key=caller.key_id,
+        workspace=caller.workspace,
+    )
 
 
 async def _run(services: Services, caller: Caller, operation: Operation, request: Any) -> Any:

@@ -14,13 +14,13 @@ from litestar.exceptions import HTTPException
 from litestar.handlers import asgi
 from litestar.types import ControllerRouterHandler, Receive, Scope, Send
 
-from service.access.keys import KeyRing
 from service.errors import InternalError, InvalidRequest, MunimentError, NotFound
 from service.operations import CATALOGUE
 from service.operations.operation import Operation, Services
 from service.operations.perform import is_offered
 from service.surface.gate import Gate
 from service.surface.health import Readiness, ServerState, make_probes
+from service.surface.incoming import Identifies
 from service.surface.mcp.server import PATH, McpEndpoint
 from service.surface.mcp.tools import ToolSet
 from service.surface.reply import Reply, json_reply
@@ -49,7 +49,7 @@ class GatedApp(Litestar):
 
 def build_app(
     services: Services,
-    keys: KeyRing,
+    keys: Identifies,
     state: ServerState,
     *,
     catalogue: Sequence[Operation] = CATALOGUE,

@@ -5,13 +5,21 @@ In: what ASGI hands over. Out: a `Caller`, bytes, the result of work that ends w
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from service.access.keys import Caller, KeyRing
+from service.access.keys import Caller
 from service.errors import BodyTooLarge, Unauthenticated
 from service.surface.reply import Receive, Scope
 
 T = TypeVar("T")
+
+
+class Identifies(Protocol):
+    """Whoever tells callers by their bearer tokens."""
+
+    async def identify(self, token: str) -> Caller:
+        """Who holds the token; raises `Unauthenticated`."""
+        ...
 
 
 class ClientLeft(Exception):
@@ -23,7 +31,7 @@ def header(scope: Scope, name: bytes) -> str | None:
     return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), None)
 
 
-async def identify(keys: KeyRing, scope: Scope) -> Caller:
+async def identify(keys: Identifies, scope: Scope) -> Caller:
     """Who asks, by the bearer token; raises `Unauthenticated`. Called before any of the body is read."""
     scheme, _, token = (header(scope, b"authorization") or "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():

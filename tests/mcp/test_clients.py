@@ -58,7 +58,7 @@ async def test_a_key_sees_and_uses_only_what_its_scopes_allow(
 ) -> None:
     async with open_client(running, make_api_key(project, "read"), mode) as client:
         tools = (await client.list_tools()).tools
-        refused = await client.call_tool("save_memory", {"summary": "x"})
+        refused = await client.call_tool("save_memory", {"nonsense": "x"})
         status = await client.call_tool("memory_status", {})
     assert all(tool.annotations.read_only_hint for tool in tools)
     assert json.loads(refused.content[0].text)["code"] == "forbidden"

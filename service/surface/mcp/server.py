@@ -19,12 +19,12 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 
-from service.access.keys import Caller, KeyRing
+from service.access.keys import Caller
 from service.errors import MunimentError
 from service.operations.operation import Services
-from service.operations.perform import perform
+from service.operations.perform import admit, perform
 from service.surface.decode import read_arguments
-from service.surface.incoming import ClientLeft, header, identify, read_body, wait_for_leaving, while_connected
+from service.surface.incoming import ClientLeft, Identifies, header, identify, read_body, wait_for_leaving, while_connected
 from service.surface.mcp.instructions import make_instructions
 from service.surface.mcp.messages import MalformedMessage, parse_message, wants_stream
 from service.surface.mcp.tools import ToolSet, error_result
@@ -47,7 +47,7 @@ class Call(msgspec.Struct, frozen=True):
 class McpEndpoint:
     """The ASGI app. `running()` must be entered before the first request, once."""
 
-    def __init__(self, tools: ToolSet, services: Services, keys: KeyRing, version: str) -> None:
+    def __init__(self, tools: ToolSet, services: Services, keys: Identifies, version: str) -> None:
         self._tools = tools
         self._services = services
         self._keys = keys
@@ -124,7 +124,7 @@ class McpEndpoint:
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name[:80]!r}." + (f" Did you mean {near[0]}?" if near else ""))
         await ctx.session.report_progress(0, 1)
         try:
-            call.caller.require(operation.scope)
+            await admit(self._services, call.caller, operation, surface="mcp")
             request = read_arguments(operation, params.arguments or {})
             work = perform(self._services, call.caller, operation, request, surface="mcp")
             answer = await while_connected(work, _left(call))

@@ -12,12 +12,11 @@ from urllib.parse import parse_qsl
 from litestar.handlers import HTTPRouteHandler
 from msgspec import inspect
 
-from service.access.keys import KeyRing
 from service.errors import InvalidRequest, MalformedBody, UnsupportedMediaType
 from service.operations.operation import Operation, Route, Services
-from service.operations.perform import perform
+from service.operations.perform import admit, perform
 from service.surface.decode import bare_type, fields_of, read_arguments, takes_anything
-from service.surface.incoming import header, identify, read_body, wait_for_leaving, while_connected
+from service.surface.incoming import Identifies, header, identify, read_body, wait_for_leaving, while_connected
 from service.surface.json_body import clean_value, parse_json, parse_lines
 from service.surface.reply import Receive, Reply, Scope, json_reply
 from service.surface.rest.conditions import arguments_in_headers, client_has, etag_of
@@ -28,7 +27,7 @@ _BRACES: Final = re.compile(r"\{(\w+)(\*?)\}")
 _LINES: Final = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl"})
 
 
-def make_routes(catalogue: Sequence[Operation], services: Services, keys: KeyRing) -> list[HTTPRouteHandler]:
+def make_routes(catalogue: Sequence[Operation], services: Services, keys: Identifies) -> list[HTTPRouteHandler]:
     """A handler for each route of the catalogue."""
     return [_handler(operation, route, services, keys) for operation in catalogue for route in operation.routes]
 
@@ -46,9 +45,10 @@ def lines_field(operation: Operation) -> str | None:
     return required[0].encode_name if takes_anything(kind.item_type) else None
 
 
-def _handler(operation: Operation, route: Route, services: Services, keys: KeyRing) -> HTTPRouteHandler:
+def _handler(operation: Operation, route: Route, services: Services, keys: Identifies) -> HTTPRouteHandler:
     async def answer(scope: Scope, receive: Receive) -> Reply:
         caller = await identify(keys, scope)
+        await admit(services, caller, operation, surface="rest")
         raw = await _arguments(operation, route, scope, receive, services.settings.body_max_bytes)
         request = read_arguments(operation, raw)
         work = perform(services, caller, operation, request, surface="rest")

@@ -72,7 +72,7 @@ async def test_writes_are_audited_with_their_outcome(
     assert audit_of(server, project) == [
         ("save_memory", "ok", project.project_id),
         ("write_page", "version_conflict", project.project_id),
-        ("save_memory", "forbidden", project.project_id),
+        ("save_memory", "forbidden", None),
     ]
 
 

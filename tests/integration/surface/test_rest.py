@@ -140,7 +140,9 @@ async def test_a_key_without_the_scope_writes_nothing(
 ) -> None:
     async with running.client(make_api_key(project, "read")) as reader:
         refused = await reader.post(f"{base}/events", json={"summary": "x"})
+        unread = await reader.post(f"{base}/events", content=b"{", headers={"content-type": "application/json"})
     assert (refused.status_code, problem(refused)["code"]) == (403, "forbidden")
+    assert unread.status_code == 403
     assert (await client.get(f"{base}/status")).json()["counts"]["events"] == 0
 
 
