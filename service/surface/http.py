@@ -3,8 +3,8 @@
 In: services, keys, the server's state. Out: a Litestar app; further handlers (the console's) and lifespans are handed in.
 """
 
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -69,11 +69,6 @@ def build_app(
     async def mcp(scope: Scope, receive: Receive, send: Send) -> None:
         await tools(scope, receive, send)  # type: ignore[arg-type]
 
-    @asynccontextmanager
-    async def serve_tools(app: Litestar) -> AsyncGenerator[None]:
-        async with tools.running():
-            yield
-
     app = GatedApp(
         route_handlers=[
             *make_routes(catalogue, services, keys),
@@ -82,7 +77,7 @@ def build_app(
             *make_probes(services, state),
             *handlers,
         ],
-        lifespan=[*lifespan, serve_tools],
+        lifespan=[*lifespan, lambda app: tools.running()],
         openapi_config=None,
         exception_handlers={Exception: _answer_exception},
         logging_config=None,
