@@ -13,7 +13,7 @@ from service.memory.text import clean_text
 from service.search.parse import MAX_LIMIT, MAX_QUERY, SearchRequest
 from service.search.scripts import fold_name
 from service.search.streams.entity import NameQuery, read_names
-from service.search.word_query import WordQuery, read_query
+from service.search.word_query import LONGEST_TYPED, WordQuery, read_query
 
 
 class SearchPlan(msgspec.Struct, frozen=True):
@@ -48,6 +48,8 @@ def plan_search(request: SearchRequest) -> SearchPlan:
         notes.append("The query only excludes: name what to search for." if words.excluded else "The query holds no words.")
     elif not words.terms:
         notes.append("The query holds only stop words: nothing was matched by words.")
+    if words.pasted:
+        notes.append(f"A query of more than {LONGEST_TYPED} words is read as text: its quotes and dashes ask for nothing.")
     filters, values = _read_filters(request, words)
     return SearchPlan(
         request=request,

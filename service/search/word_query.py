@@ -14,6 +14,7 @@ from service.search.words import MAX_COMPOUND, PIECE, TOKEN, Word, quote, read_w
 
 MAX_TERMS: Final = 4_000    # distinct terms read from one query
 MAX_OPERATORS: Final = 32   # phrases, and excluded words, read from one query; lexemes in one phrase
+LONGEST_TYPED: Final = 100   # words; a longer query is a pasted text, whose quotes and dashes are its own
 _OPERATOR: Final = re.compile(
     r'(?P<not>(?<!\S)-)?["\u201c\u201d](?P<phrase>[^"\u201c\u201d]*)["\u201c\u201d]|(?<!\S)-(?P<word>[^\W\d_]\w[^\s"\u201c\u201d]*)'
 )
@@ -38,7 +39,8 @@ class Term(msgspec.Struct, frozen=True):
 class WordQuery(msgspec.Struct, frozen=True):
     """A query as words: `terms` of which any may match, `phrases` that must, `excluded` that must not.
 
-    `plain` is the text without what is excluded: what is embedded. `cut` counts the terms beyond the first 4,000.
+    `plain` is the text without what is excluded: what is embedded. `cut` counts the terms beyond the first 4,000. `pasted`: the query
+    is so long that it was read as text, without phrases and exclusions.
     """
 
     terms: tuple[Term, ...]
@@ -46,6 +48,7 @@ class WordQuery(msgspec.Struct, frozen=True):
     excluded: tuple[Term, ...]
     plain: str
     cut: int = 0
+    pasted: bool = False
 
 
 def read_query(text: str) -> WordQuery:
@@ -55,7 +58,8 @@ def read_query(text: str) -> WordQuery:
     excluded: list[Term] = []
     plain: list[str] = []
     after = 0
-    for match in _OPERATOR.finditer(normal):
+    pasted = len(normal.split(maxsplit=LONGEST_TYPED)) > LONGEST_TYPED
+    for match in () if pasted else _OPERATOR.finditer(normal):
         plain.append(normal[after : match.start()])
         after = match.end()
         if match["word"] is not None or match["not"]:
@@ -73,6 +77,7 @@ def read_query(text: str) -> WordQuery:
         tuple(dict.fromkeys(excluded))[:MAX_OPERATORS],
         words.strip(),
         max(0, len(terms) - MAX_TERMS),
+        pasted and _OPERATOR.search(normal) is not None,
     )
 
 

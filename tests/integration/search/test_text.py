@@ -105,10 +105,12 @@ async def test_only_a_minus_finds_nothing_and_says_why(library: ProjectRef, ask:
 
 async def test_three_thousand_words_keep_the_rarest_and_say_so(library: ProjectRef, ask: Ask, memory: Memory) -> None:
     await memory.page(library, "many.md", "Many", " ".join(f"plain{number}" for number in range(200)))
-    answer = await ask(library, "kumquat " + " ".join(f"plain{number % 400}" for number in range(3_000)))
+    words = " ".join(f"plain{number % 400}" for number in range(3_000))
+    answer = await ask(library, f'kumquat "no such phrase" -kumquat {words}')
     assert "rare.md" in paths(answer)
     assert "many.md" in paths(answer)
     assert any("rarest were searched" in note for note in answer.notes)
+    assert any("is read as text" in note for note in answer.notes)
 
 
 async def test_a_blob_does_not_hide_a_word(project: ProjectRef, memory: Memory, ask: Ask) -> None:

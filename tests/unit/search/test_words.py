@@ -168,6 +168,13 @@ def test_a_long_query_is_bounded_and_says_so() -> None:
     assert query.cut == 1_000
 
 
+def test_a_pasted_text_has_no_operators() -> None:
+    query = read_query('he said "never again" -really ' + "and so it went on " * 30)
+    assert (query.phrases, query.excluded, query.pasted) == ((), (), True)
+    assert {"never", "realli"} <= {term.lexemes[0] for term in query.terms}
+    assert not read_query("and so it went on " * 30).pasted
+
+
 def test_headings_come_first_and_weigh_more() -> None:
     assert lexemes("body text", "Title") == {"titl": ["1C"], "bodi": ["2"], "text": ["3"]}
 
