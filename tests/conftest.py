@@ -1,6 +1,7 @@
 """The real services that tests share: one embedded Postgres with Muniment's schemas, and projects made as tests ask for them."""
 
 import itertools
+import os
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
@@ -121,3 +122,10 @@ def project(projects: Projects) -> ProjectRef:
 @pytest.fixture(scope="session")
 def memory(database: Database) -> Memory:
     return Memory(database)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Where everything is there (`CI=true`), a skipped test is a failed run."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if os.environ.get("CI") == "true" and reporter is not None and reporter.stats.get("skipped"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
