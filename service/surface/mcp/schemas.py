@@ -11,6 +11,7 @@ import msgspec
 
 _KEPT: Final = ("type", "description", "minimum", "maximum", "enum")
 _FORMATS: Final = frozenset({"date-time"})
+_TYPES: Final[Mapping[type, str]] = {str: "string", int: "integer"}
 Schema = dict[str, Any]
 
 
@@ -105,4 +106,14 @@ class _Plain:
             if len(others) != 1:
                 return {"anyOf": others}, nullable
             schema = others[0]
+        if "enum" in schema:
+            nullable = nullable or None in schema["enum"]
+            schema = _typed_choice(schema)
         return {**schema, **outer}, nullable
+
+
+def _typed_choice(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A choice of texts or of numbers with its type; null is no choice, and a mixed choice has no type."""
+    values = [value for value in schema["enum"] if value is not None]
+    kinds = {type(value) for value in values}
+    return {**schema, "enum": values, **({"type": _TYPES[kinds.pop()]} if len(kinds) == 1 else {})}

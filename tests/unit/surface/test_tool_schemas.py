@@ -26,6 +26,7 @@ class Outer(msgspec.Struct, frozen=True):
     counts: dict[str, int]
     kind: Literal["a", "b"]
     gone: str | None = None
+    choice: Literal["x", "y"] | None = None
 
 
 def test_an_answer_with_nulls_fits_its_schema() -> None:
@@ -36,7 +37,10 @@ def test_an_answer_with_nulls_fits_its_schema() -> None:
     assert content["inners"] == [{}, {"at": "2026-01-01T00:00:00Z", "note": "x"}]
     assert content["rows"] == [[None, 1, "a"]]
     assert "rows" not in schema["properties"]
-    assert "gone" not in content
+    assert {"gone", "choice"}.isdisjoint(content)
+    assert schema["properties"]["kind"] == {"type": "string", "enum": ["a", "b"]}
+    assert schema["properties"]["choice"] == {"type": "string", "enum": ["x", "y"]}
+    assert schema["required"] == ["counts", "inners", "kind"]
 
 
 class Ask(msgspec.Struct, frozen=True):
