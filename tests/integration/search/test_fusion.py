@@ -102,6 +102,42 @@ async def test_vectors_rank_as_an_exact_scan(projects: Projects, memory: Memory,
     assert all(hit.summary and hit.snippet == hit.summary for hit in answer.raw_hits)
 
 
+async def test_the_best_passage_of_a_page_stands_for_it(projects: Projects, memory: Memory, database: Database, ask: Ask) -> None:
+    project = projects.make(dim=2)
+    sections = "\n\n".join(f"## Part {number}\n\n" + f"Sentence {number} of this part. " * 40 for number in range(4))
+    await memory.page(project, "long.md", "Long", sections)
+    await memory.page(project, "short.md", "Short", "Brief.")
+    async with database.write(project) as tx:
+        rows = await tx.fetch("SELECT p.id, p.page_id, p.number, p.text FROM m_0.passage AS p ORDER BY p.id")
+        best = max(row["number"] for row in rows if row["page_id"] == 1)
+        for row in rows:
+            vector = "[1,0]" if (row["page_id"], row["number"]) == (1, best) else "[0.2,1]" if row["page_id"] == 1 else "[1,1]"
+            await tx.execute(
+                "INSERT INTO m_0.vector_0 (passage_id, kind, owner_id, text_hash, vector) VALUES ($1, 2, $2, 0, $3::text::halfvec)",
+                row["id"],
+                row["page_id"],
+                vector,
+            )
+    answer = await ask(project, "entirely unlike", embed=FixedEmbedder([1.0, 0.0]), explain=True)
+    assert [(hit.path, hit.explain.vector_rank) for hit in answer.hits] == [("long.md", 1), ("short.md", 2)]
+    assert [hit.explain.cosine for hit in answer.hits] == pytest.approx([1.0, math.sqrt(0.5)], abs=2e-3)
+    shown = next(row["text"] for row in rows if (row["page_id"], row["number"]) == (1, best))
+    assert answer.hits[0].snippet.startswith(shown[:100].strip())
+    assert all(hit.title and hit.snippet for hit in answer.hits)
+    assert not any("no vector yet" in note for note in answer.notes)
+
+
+async def test_projects_of_other_spaces_answer_by_words(projects: Projects, memory: Memory, ask: Ask) -> None:
+    first, second = projects.make("spaces", dim=2), projects.make("spaces", dim=3)
+    one = await memory.save(first, [{"summary": "gannet"}])
+    two = await memory.save(second, [{"summary": "gannet"}])
+    await memory.vectors(first, {one[0]: [1.0, 0.0]})
+    await memory.vectors(second, {two[0]: [1.0, 0.0, 0.0]})
+    answer = await ask([first, second], "gannet", embed=FixedEmbedder([1.0, 0.0]), explain=True)
+    assert {hit.project: hit.explain.vector_rank for hit in answer.raw_hits} == {first.project: 1, second.project: None}
+    assert any(second.project in note and "vector stream is absent" in note for note in answer.notes)
+
+
 async def test_an_index_of_vectors_gives_the_same_first(projects: Projects, memory: Memory, database: Database, server: EmbeddedServer, ask: Ask) -> None:
     project = projects.make(dim=8)
     random.seed(8)
