@@ -6,6 +6,7 @@ from service.graph.relations.protocol import Fraction, Shape, Step, Whole, colum
 
 # One more than an answer shows, so that it can say that there are more.
 VIA_READ = 11
+_PLACES = exp.cast(exp.Literal.number("1000000000000"), "float8")
 
 
 class Shares(Shape, frozen=True, kw_only=True):
@@ -41,11 +42,11 @@ def _neighbours(step: Step, near: exp.Expr, far: exp.Expr | None, wanted: frozen
 
 
 def _weight() -> exp.Expr:
-    """The sum of 1 / ln(1 + df), added up in a fixed order so that it is the same each time."""
+    """The sum of 1 / ln(1 + df), to twelve places: below them the order of adding up would show."""
     df = exp.cast(exp.Add(this=exp.Literal.number(1), expression=column("e", "event_count")), "float8")
-    rarity = exp.Div(this=exp.cast(exp.Literal.number(1), "float8"), expression=exp.Ln(this=df))
-    ordered = exp.Order(this=rarity, expressions=[exp.Ordered(this=column("e", "id"), nulls_first=False)])
-    return exp.Sum(this=ordered)
+    total = exp.Sum(this=exp.Div(this=exp.cast(exp.Literal.number(1), "float8"), expression=exp.Ln(this=df)))
+    scaled = exp.Add(this=exp.Mul(this=total, expression=_PLACES.copy()), expression=exp.cast(exp.Literal.number("0.5"), "float8"))
+    return exp.Div(this=exp.Floor(this=scaled), expression=_PLACES.copy())
 
 
 def _via() -> exp.Expr:
