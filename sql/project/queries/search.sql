@@ -203,26 +203,26 @@ UNION ALL
 -- name: head_vectors
 -- The nearest heads of events through their index, which may give them a little out of order.
 WITH near AS MATERIALIZED (
-    SELECT v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) :vector::text::halfvec AS distance
+    SELECT v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) AS distance
     FROM m_0.vector_0 AS v WHERE v.kind = 0 AND wanted_event(v.owner_id)
-    ORDER BY v.vector OPERATOR(<=>) :vector::text::halfvec LIMIT :nearest::bigint
+    ORDER BY v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) LIMIT :stream_size::bigint
 )
 SELECT false AS is_page, v.id, v.passage, 1 - v.distance AS score FROM near AS v ORDER BY v.distance + 0, v.passage;
 
 -- name: piece_vectors
 -- The nearest pieces of events through their index.
 WITH near AS MATERIALIZED (
-    SELECT v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) :vector::text::halfvec AS distance
+    SELECT v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) AS distance
     FROM m_0.vector_0 AS v WHERE v.kind = 1 AND wanted_event(v.owner_id)
-    ORDER BY v.vector OPERATOR(<=>) :vector::text::halfvec LIMIT :nearest::bigint
+    ORDER BY v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) LIMIT :nearest::bigint
 )
 SELECT false AS is_page, v.id, v.passage, 1 - v.distance AS score FROM near AS v ORDER BY v.distance + 0, v.passage;
 
 -- name: page_vectors
 -- The nearest passages of pages through their index.
 WITH near AS MATERIALIZED (
-    SELECT v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) :vector::text::halfvec AS distance
+    SELECT v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) AS distance
     FROM m_0.vector_0 AS v WHERE v.kind = 2 AND wanted_page(v.owner_id)
-    ORDER BY v.vector OPERATOR(<=>) :vector::text::halfvec LIMIT :nearest::bigint
+    ORDER BY v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) LIMIT :nearest::bigint
 )
 SELECT true AS is_page, v.id, v.passage, 1 - v.distance AS score FROM near AS v ORDER BY v.distance + 0, v.passage;
