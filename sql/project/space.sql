@@ -8,4 +8,5 @@ CREATE TABLE vector_0 (
     created_at timestamptz NOT NULL DEFAULT now(),
     vector halfvec({dim}) NOT NULL
 );
+ALTER TABLE vector_0 ALTER COLUMN vector SET STATISTICS 0; -- samples would outlive what was forgotten
 CREATE UNIQUE INDEX vector_0_head ON vector_0 (owner_id) WHERE kind = 0;
