@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
 import asyncpg
+import msgspec
 from asyncpg.pool import PoolConnectionProxy
 
 from service.db.budget import Budget
@@ -35,6 +36,13 @@ def bind_schema(sql: str, schema: str, space: int | None) -> str:
     if "vector_0" in text:
         raise ValueError("the project has no embedding space, but the statement reads one")
     return text
+
+
+class Description(msgspec.Struct, frozen=True):
+    """A statement's parameters, as the names of their types (`int8`, `text[]`), and the names of its columns."""
+
+    parameters: tuple[str, ...]
+    columns: tuple[str, ...]
 
 
 class Tx:
@@ -71,6 +79,15 @@ class Tx:
     async def fetchval(self, sql: str, *args: Any, budget: Budget | None = None) -> Any:
         row = await self.fetchrow(sql, *args, budget=budget)
         return row[0] if row else None
+
+    async def describe(self, sql: str) -> Description:
+        """What Postgres reads in a statement, which is taken as it stands and not run."""
+        statement = await self._connection.prepare(sql, name="")
+        columns = statement.get_attributes()
+        return Description(
+            parameters=tuple(kind.name for kind in statement.get_parameters()),
+            columns=tuple(column.name for column in columns),
+        )
 
     async def execute(self, sql: str, *args: Any) -> None:
         await self._connection.execute(self._bind(sql), *args)

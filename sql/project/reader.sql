@@ -10,6 +10,7 @@ RETURNS SETOF text
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = {schema}, pg_temp
 SET standard_conforming_strings = on
+SET timezone = 'UTC'
 SET max_parallel_workers_per_gather = 0
 AS $$
 DECLARE
