@@ -48,13 +48,16 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @JSON
 def serve(data: Path, host: str, port: int, worker: bool, sample: bool, as_json: bool) -> None:
     """Start a server; without DATABASE_URL on an embedded Postgres in the data folder."""
+    import uvloop
+
     from service.app import ServeOptions
     from service.app import serve as run
     from service.surface.cli.greeting import greet
 
     settings = _settings()
     options = ServeOptions(data.expanduser().absolute(), host, port, worker)
-    asyncio.run(run(settings, options, greet(sample=sample, as_json=as_json)))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(run(settings, options, greet(sample=sample, as_json=as_json)))
 
 
 @rich_click.command()
