@@ -17,7 +17,8 @@ import msgspec
 import structlog
 import uvicorn
 
-from service.access.keys import KeyRing, NewKey
+from service.access.identify import open_identify
+from service.access.keys import NewKey
 from service.access.scope import Scopes
 from service.db.pools import Database
 from service.embed.choose import make_provider
@@ -35,7 +36,8 @@ from service.surface.http import ServerState, build_app
 from service.tenants.bootstrap import PROJECT, WORKSPACE, Prepared, ensure_first_key, ensure_pepper, prepare_database, without_password
 
 CONNECTION_FILE = "connection.json"
-_GRACE_S = 5
+_GRACE_S = 4
+_WORKER_GRACE_S = 1
 _ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104
 
 log = structlog.get_logger("muniment.server")
@@ -90,24 +92,46 @@ async def _serve(
     pepper = ensure_pepper(settings, options.data)
     key = await asyncio.to_thread(_first_key, prepared, pepper, provider) if prepared.owner_url else None
     state = ServerState()
-    async with open_services(settings, prepared.api_url, provider) as services:
-        app = build_app(services, KeyRing(services.database, pepper), state)
+    async with (
+        open_services(settings, prepared.api_url, provider) as services,
+        open_identify(settings, services.database, pepper) as identify,
+    ):
+        app = build_app(services, identify, state)
         server = _Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=_GRACE_S))
         announcement = _announce(options, listener, prepared, key)
-        tasks = [asyncio.create_task(server.serve(sockets=[listener]))]
-        if options.worker and prepared.owner_url and provider.available:
-            tasks.append(asyncio.create_task(run_worker(prepared.owner_url, provider, settings.worker_poll_ms / 1000, stop)))
-        try:
-            await server.wait_started(tasks[0])
-            with _connection_file(options.data, announcement):
-                log.info("ready", url=announcement.url)
-                await _until_stopped(stop, ready(announcement, services), tasks[0])
-            state.draining = True
-            await asyncio.sleep(settings.drain_ms / 1000)
-        finally:
-            stop.set()
-            server.should_exit = True
-            await asyncio.gather(*tasks)
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        async with _working(settings, options, prepared, provider, stop):
+            try:
+                await server.wait_started(serving)
+                with _connection_file(options.data, announcement):
+                    log.info("ready", url=announcement.url)
+                    await _until_stopped(stop, ready(announcement, services), serving)
+                state.draining = True
+                await asyncio.sleep(settings.drain_ms / 1000)
+            finally:
+                stop.set()
+                server.should_exit = True
+                await serving
+
+
+@asynccontextmanager
+async def _working(
+    settings: Settings, options: ServeOptions, prepared: Prepared, provider: EmbeddingProvider, stop: asyncio.Event
+) -> AsyncGenerator[None]:
+    """The worker, where it is to run in this process; a batch under way when the server ends is given up and done again next time."""
+    if not (options.worker and prepared.owner_url and provider.available):
+        yield
+        return
+    working = asyncio.create_task(run_worker(prepared.owner_url, provider, settings.worker_poll_ms / 1000, stop))
+    try:
+        yield
+    finally:
+        _, unfinished = await asyncio.wait({working}, timeout=_WORKER_GRACE_S)
+        working.cancel()
+        if unfinished:
+            await asyncio.wait(unfinished)
+        else:
+            working.result()
 
 
 async def _until_stopped(stop: asyncio.Event, greeting: Awaitable[None], serving: "asyncio.Task[None]") -> None:
