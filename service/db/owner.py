@@ -3,6 +3,8 @@
 In: the owner's connection string. Out: `OwnerDatabase`, whose statements each commit alone. The API never holds one.
 """
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import asyncpg
@@ -43,21 +45,32 @@ class OwnerDatabase:
         """All rows; `m_0` and `vector_0` in the statement become the project's schema and the space's table."""
         connection = await self._open()
         text = sql if project is None else bind_schema(sql, f"m_{project:d}", space)
-        try:
+        async with self._errors(project):
             return await connection.fetch(text, *args)
+
+    async def run(self, sql: str, *, project: int, space: int) -> None:
+        """A statement that Postgres runs outside of transactions alone, and that takes no values."""
+        connection = await self._open()
+        async with self._errors(project):
+            await connection.execute(bind_schema(sql, f"m_{project:d}", space))
+
+    @asynccontextmanager
+    async def _errors(self, project: int | None) -> AsyncGenerator[None]:
+        try:
+            yield
         except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError) as error:
             if project is None:
                 raise
             raise ProjectGone from error
-        except (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, ConnectionError) as error:
+        except (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, asyncpg.AdminShutdownError, ConnectionError) as error:
             await self.close()
             raise DatabaseUnavailable from error
 
     async def vacuum(self, project: int, tables: tuple[str, ...]) -> None:
-        """Brings statistics and the visibility map up to date after many rows were written."""
+        """Brings statistics and the visibility map up to date after many rows were written; skips a table whose index is being built."""
         connection = await self._open()
         for table in tables:
-            await connection.execute(f"VACUUM (ANALYZE) m_{project:d}.{table}")
+            await connection.execute(f"VACUUM (ANALYZE, SKIP_LOCKED) m_{project:d}.{table}")
 
     async def close(self) -> None:
         connection, self._connection = self._connection, None

@@ -7,9 +7,11 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import asyncpg
+import msgspec
 
 from service.db.queries import load
 from service.db.scope import ProjectRef, SpaceRef
@@ -17,6 +19,7 @@ from service.db.transaction import Connection, Mode, Tx, named_errors, open_tran
 from service.errors import DatabaseBusy, DatabaseUnavailable, UnsuitableDatabase
 
 _SPACE_TTL_S = 2.0
+_pinned: ContextVar[tuple[int, SpaceRef | None] | None] = ContextVar("pinned", default=None)
 
 
 class Database:
@@ -65,9 +68,9 @@ class Database:
         return cls(pool, f'"{row["vector_schema"]}"', statement_ms, acquire_s)
 
     async def close(self) -> None:
-        """Waits for what is under way, at most five seconds, then closes every connection."""
+        """Waits for what is under way, at most two seconds, then closes every connection."""
         try:
-            await asyncio.wait_for(self._pool.close(), 5)
+            await asyncio.wait_for(self._pool.close(), 2)
         except TimeoutError:
             self._pool.terminate()
 
@@ -103,12 +106,33 @@ class Database:
         """A transaction that may write; each of its statements sees what was committed before it."""
         return self._open(project, "write", statement_ms)
 
+    @asynccontextmanager
+    async def pin_space(self, project: ProjectRef) -> AsyncGenerator[SpaceRef | None]:
+        """The project's current space, which all transactions of this task search until the end, also when the project moves to another.
+
+        A space stays for a minute after it went out of use, which is longer than any call may take.
+        """
+        known = self._spaces.get(project.project_id)
+        if known and known[0] > time.monotonic():
+            space = known[1]
+        else:
+            async with self.read(project) as tx:
+                space = tx.space
+        token = _pinned.set((project.project_id, space))
+        try:
+            yield space
+        finally:
+            _pinned.reset(token)
+
     async def _space(self, tx: Tx) -> SpaceRef | None:
+        pinned = _pinned.get()
+        if pinned and pinned[0] == tx.project.project_id:
+            return pinned[1]
         known = self._spaces.get(tx.project.project_id)
         if known and known[0] > time.monotonic():
             return known[1]
         row = await tx.fetchrow(load("project", "spaces")["current_space"].sql)
-        space = SpaceRef(**dict(row)) if row else None
+        space = msgspec.convert(dict(row), SpaceRef) if row else None
         if len(self._spaces) > 10_000:
             self._spaces.clear()
         self._spaces[tx.project.project_id] = (time.monotonic() + _SPACE_TTL_S, space)

@@ -26,9 +26,16 @@ class ProjectRef(msgspec.Struct, frozen=True):
 
 
 class SpaceRef(msgspec.Struct, frozen=True):
-    """One embedding space: vectors of two spaces are never compared."""
+    """One embedding space: vectors of two spaces are never compared.
+
+    `heads` (of events) and `vectors` (of all passages) are what the worker last counted, None where it has not yet; `indexed` are the
+    kinds of vectors that have a working index. All three may be some seconds old: for choosing a way, not for saying.
+    """
 
     id: int
     provider: str
     model: str
     dim: int
+    heads: int | None = None
+    vectors: int | None = None
+    indexed: tuple[int, ...] = ()

@@ -6,7 +6,8 @@ CREATE TABLE instance (
     tag text NOT NULL,                           -- names this installation's roles, so that two can share one cluster
     api_login text NOT NULL,
     vector_schema text NOT NULL,                 -- where the extension `vector` lives
-    created_at timestamptz NOT NULL DEFAULT now()
+    created_at timestamptz NOT NULL DEFAULT now(),
+    space_id integer                             -- the space that the worker brings every project to
 );
 
 CREATE TABLE workspace (
@@ -31,6 +32,7 @@ CREATE TABLE project (
     slug text NOT NULL CHECK (slug ~ '^[a-z0-9][a-z0-9-]{0,62}$'),
     name text NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
+    swept_at timestamptz,                        -- when the worker last began to look through all its passages
     UNIQUE (workspace_id, slug)
 );
 

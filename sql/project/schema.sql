@@ -180,6 +180,13 @@ CREATE TABLE space (
     current boolean NOT NULL DEFAULT false,
     done_through bigint NOT NULL DEFAULT 0,      -- passages up to this number have a vector or a row in embed_failure
     created_at timestamptz NOT NULL DEFAULT now(),
+    head_count bigint,                           -- what vector_<id> held of each kind when the worker last counted
+    piece_count bigint,
+    page_count bigint,
+    counted_at timestamptz,
+    index_kinds smallint[] NOT NULL DEFAULT '{}', -- kinds that are many enough for an index of their own
+    fresh_from timestamptz,                      -- vectors made before this are made again
+    retired_at timestamptz,                      -- out of use since: dropped when no query can read it any more
     UNIQUE (provider, model, dim)
 );
 CREATE UNIQUE INDEX space_current ON space (current) WHERE current;

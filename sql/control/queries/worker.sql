@@ -1,6 +1,9 @@
 -- name: due_projects
--- Projects with work that can be done now, the longest waiting first.
-SELECT d.project_id, d.saves FROM control.due AS d WHERE d.next_at <= now() ORDER BY d.next_at LIMIT $1;
+-- Projects with work that can be done now, the longest waiting first; none for a worker whose space $2 is not the chosen one any more.
+SELECT d.project_id, d.saves, coalesce(p.swept_at < now() - make_interval(secs => $3), true) AS sweep
+FROM control.due AS d JOIN control.project AS p ON p.id = d.project_id
+WHERE d.next_at <= now() AND (SELECT i.space_id FROM control.instance AS i) = $2
+ORDER BY d.next_at LIMIT $1;
 
 -- name: clear_due
 -- The project has no work left, unless something was saved meanwhile.
@@ -10,23 +13,45 @@ DELETE FROM control.due WHERE project_id = $1 AND saves = $2;
 -- Nothing can be done for this project before $2 seconds have passed, unless something is saved meanwhile.
 UPDATE control.due SET next_at = now() + make_interval(secs => $2) WHERE project_id = $1 AND saves = $3;
 
--- name: mark_all_due
--- A space that no project has yet: every project has work.
-INSERT INTO control.due AS d (project_id, saves) SELECT p.id, 1 FROM control.project AS p
+-- name: mark_due
+-- The project has work.
+INSERT INTO control.due AS d (project_id, saves) VALUES ($1, 1)
 ON CONFLICT (project_id) DO UPDATE SET saves = d.saves + 1, next_at = now();
 
--- name: find_space
--- The number of a space.
-SELECT s.id FROM control.space AS s WHERE s.provider = $1 AND s.model = $2 AND s.dim = $3;
+-- name: mark_unswept
+-- Projects that nobody has looked through whole for $1 seconds have work.
+INSERT INTO control.due AS d (project_id, saves)
+SELECT p.id, 1 FROM control.project AS p WHERE coalesce(p.swept_at < now() - make_interval(secs => $1), true)
+ON CONFLICT (project_id) DO NOTHING;
 
--- name: add_space
--- The number of a space, made when it is new.
-SELECT control.add_space($1, $2, $3) AS id;
+-- name: note_sweep
+-- The project is looked through whole from now on.
+UPDATE control.project SET swept_at = now() WHERE id = $1;
+
+-- name: choose_space
+-- The number of the space that all projects are to be in.
+SELECT control.choose_space($1, $2, $3) AS id;
+
+-- name: chosen_space
+-- The space that all projects are to be in; no row while none was chosen.
+SELECT s.id, s.provider, s.model, s.dim FROM control.instance AS i JOIN control.space AS s ON s.id = i.space_id;
+
+-- name: find_space
+-- The number of a space that was used before.
+SELECT s.id FROM control.space AS s WHERE s.provider = $1 AND s.model = $2 AND s.dim = $3;
 
 -- name: add_project_space
 -- Gives a project the vector table of a space; it becomes the current one when the project has none.
 SELECT control.add_project_space($1, $2, w.role, $3)
 FROM control.project AS p JOIN control.workspace AS w ON w.id = p.workspace_id WHERE 'm_' || p.id = $1;
+
+-- name: switch_project_space
+-- Queries in the project use this space from now on.
+SELECT control.switch_project_space($1, $2);
+
+-- name: drop_project_space
+-- Drops a space of the project; false when its table is still read.
+SELECT control.drop_project_space($1, $2) AS dropped;
 
 -- name: try_lock_project
 -- One worker at a time on a project's vectors; held until it is given back or the connection ends.
@@ -35,3 +60,10 @@ SELECT pg_try_advisory_lock(hashtextextended('muniment embed ' || $1, 0)) AS tak
 -- name: unlock_project
 -- Gives the lock back.
 SELECT pg_advisory_unlock(hashtextextended('muniment embed ' || $1, 0));
+
+-- name: find_projects
+-- All projects with their workspaces' names, or those of one workspace and name.
+SELECT p.id, w.slug AS workspace, p.slug AS project
+FROM control.project AS p JOIN control.workspace AS w ON w.id = p.workspace_id
+WHERE ($1::text IS NULL OR w.slug = $1::text) AND ($2::text IS NULL OR p.slug = $2::text)
+ORDER BY w.slug, p.slug;

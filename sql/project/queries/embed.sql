@@ -1,16 +1,9 @@
--- name: find_space
--- Whether the project has the space, and how far it is done.
-SELECT s.id, s.current, s.done_through FROM m_0.space AS s WHERE s.id = $1;
-
--- name: has_current
--- Whether the project searches any space.
-SELECT EXISTS (SELECT FROM m_0.space AS s WHERE s.current) AS found;
-
 -- name: due_passages
--- Passages after number $1 without an up-to-date vector in the space $2, and without a failure that is to wait.
+-- Passages after number $1 without an up-to-date vector in the space $2, made from $4 on where that is given, and without a failure
+-- that is to wait.
 SELECT p.id, p.event_id, p.page_id, p.number, p.title_path, p.text, p.text_hash
 FROM m_0.passage AS p
-LEFT JOIN m_0.vector_0 AS v ON v.passage_id = p.id AND v.text_hash = p.text_hash
+LEFT JOIN m_0.vector_0 AS v ON v.passage_id = p.id AND v.text_hash = p.text_hash AND ($4::timestamptz IS NULL OR v.created_at >= $4)
 LEFT JOIN m_0.embed_failure AS f ON f.space_id = $2 AND f.passage_id = p.id AND f.text_hash = p.text_hash
 WHERE p.id > $1 AND v.passage_id IS NULL AND f.passage_id IS NULL
 ORDER BY p.id LIMIT $3;
@@ -50,14 +43,21 @@ ON CONFLICT (space_id, passage_id) DO UPDATE SET
 -- The highest number that a passage has been given.
 SELECT c.passages FROM m_0.counter AS c;
 
--- name: note_done
--- Everything up to this number is dealt with.
-UPDATE m_0.space AS s SET done_through = greatest(s.done_through, $2) WHERE s.id = $1;
-
--- name: switch_space
--- Queries use this space from now on.
-UPDATE m_0.space AS s SET current = s.id = $1 WHERE s.current OR s.id = $1;
-
 -- name: next_retry
 -- Seconds until the next failed passage may be tried again.
 SELECT extract(epoch FROM min(f.retry_at) - now())::double precision AS seconds FROM m_0.embed_failure AS f WHERE f.space_id = $1;
+
+-- name: count_due
+-- How many passages there are, and why those that are due are: without a vector in the space $1, changed since, older than $2, failed and
+-- tried again later; `failed` are given up and not due.
+SELECT count(*) AS passages, count(*) FILTER (WHERE v.passage_id IS NULL AND f.passage_id IS NULL) AS missing,
+    count(*) FILTER (WHERE v.text_hash <> p.text_hash AND f.passage_id IS NULL) AS changed,
+    count(*) FILTER (WHERE v.text_hash = p.text_hash AND v.created_at < $2 AND f.passage_id IS NULL) AS stale,
+    count(*) FILTER (WHERE f.retry_at IS NOT NULL) AS waiting, count(*) FILTER (WHERE f.passage_id IS NOT NULL AND f.retry_at IS NULL) AS failed
+FROM m_0.passage AS p
+LEFT JOIN m_0.vector_0 AS v ON v.passage_id = p.id
+LEFT JOIN m_0.embed_failure AS f ON f.space_id = $1 AND f.passage_id = p.id AND f.text_hash = p.text_hash;
+
+-- name: count_passages
+-- How many passages there are.
+SELECT c.documents AS passages FROM m_0.counter AS c;

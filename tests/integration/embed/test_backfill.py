@@ -185,6 +185,7 @@ async def test_another_model_moves_the_project_to_its_space(memory: Memory, fres
 async def test_killed_in_the_middle_it_goes_on_where_it_was(
     memory: Memory, fresh: ProjectRef, owner: OwnerDatabase, server: EmbeddedServer
 ) -> None:
+    await _drain(Backfill(owner, Letters()))  # of what other tests have left
     await memory.save(fresh, [{"summary": f"event {n} with a few words about the harbour"} for n in range(400)])
     code = (
         "import asyncio, sys\n"
