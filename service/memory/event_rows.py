@@ -112,17 +112,18 @@ def _head(event: EventInput, author: str | None, tally: Tally) -> dict[str, Any]
     return {
         "session": session,
         "session_uuid": str(session_uuid(session)) if session else None,
-        "kind": _short("kind", event.kind, LONGEST_KIND) or "note",
-        "summary": _summary(event.summary, tally),
+        "kind": read_short("kind", event.kind, LONGEST_KIND) or "note",
+        "summary": read_summary(event.summary, tally),
         "at": at.isoformat() if at else None,
         "author": author,
-        "key": _short("ingest_key", event.ingest_key, LONGEST_KEY),
+        "key": read_short("ingest_key", event.ingest_key, LONGEST_KEY),
         "previous": require_number("evt", event.previous, "previous") if event.previous is not None else None,
         "resolves": [require_number("evt", plan, "resolves") for plan in resolves],
     }
 
 
-def _summary(text: str, tally: Tally) -> str:
+def read_summary(text: str, tally: Tally) -> str:
+    """A summary as it is stored, without secrets; raises `InvalidRequest` or `TooLong`."""
     summary = clean_text(text).strip()
     if not summary:
         raise InvalidRequest("summary: empty.", hint="Say in a sentence what happened.")
@@ -135,7 +136,8 @@ def _summary(text: str, tally: Tally) -> str:
     return cut_words(tally.clear(summary), LONGEST_SUMMARY)
 
 
-def _short(field: str, text: str | None, limit: int) -> str | None:
+def read_short(field: str, text: str | None, limit: int) -> str | None:
+    """A short name as it is stored; raises when it is empty or over `limit` characters."""
     if text is None:
         return None
     name = clean_name(text)

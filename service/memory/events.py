@@ -37,10 +37,11 @@ class SavedEvent(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class EventContent(msgspec.Struct, frozen=True):
-    """One event whole."""
+    """One event whole; `version` counts its corrections from 1."""
 
     id: str
     order_index: int
+    version: int
     kind: str
     summary: str
     content: str | None
@@ -135,6 +136,7 @@ def _content(row: Any) -> EventContent:
     return EventContent(
         id=public_id("evt", row["id"]),
         order_index=row["id"],
+        version=row["version"],
         kind=row["kind"],
         summary=row["summary"],
         content=row["content"],

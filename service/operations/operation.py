@@ -17,7 +17,7 @@ from service.memory.redact import STANDARD, Redactor
 from service.search.rerank import Reranker
 from service.settings import Settings
 
-Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
+Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 @dataclass(frozen=True)

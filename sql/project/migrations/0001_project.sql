@@ -37,6 +37,18 @@ CREATE TABLE event (
 CREATE INDEX event_newest ON event ("timestamp" DESC NULLS LAST, id DESC);
 CREATE INDEX event_session ON event (session, id) WHERE session IS NOT NULL;
 
+CREATE TABLE event_version (
+    event_id bigint NOT NULL REFERENCES event ON DELETE CASCADE,
+    version integer NOT NULL,                    -- the one that stands has the next number, and 1 without a row here
+    kind text NOT NULL,
+    summary text NOT NULL,
+    content text,
+    "timestamp" timestamptz,
+    author text,
+    replaced_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (event_id, version)
+);
+
 CREATE TABLE entity (
     id bigint PRIMARY KEY,
     name text NOT NULL,
@@ -205,6 +217,7 @@ CREATE TABLE migration (
 ALTER TABLE session ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE event ALTER COLUMN session SET STATISTICS 0, ALTER COLUMN summary SET STATISTICS 0, ALTER COLUMN content SET STATISTICS 0,
     ALTER COLUMN author SET STATISTICS 0, ALTER COLUMN ingest_key SET STATISTICS 0;
+ALTER TABLE event_version ALTER COLUMN summary SET STATISTICS 0, ALTER COLUMN content SET STATISTICS 0, ALTER COLUMN author SET STATISTICS 0;
 ALTER TABLE entity ALTER COLUMN name SET STATISTICS 0, ALTER COLUMN folded SET STATISTICS 0;
 ALTER TABLE tag ALTER COLUMN path SET STATISTICS 0, ALTER COLUMN leaf SET STATISTICS 0, ALTER COLUMN folded SET STATISTICS 0;
 ALTER TABLE page ALTER COLUMN path SET STATISTICS 0, ALTER COLUMN names SET STATISTICS 0, ALTER COLUMN title SET STATISTICS 0,
