@@ -3,11 +3,16 @@
 In: tokens. Out: for each reader the syntax it read; raises `syntax` and `grammar` rejections at the token that does not fit.
 """
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from service.graph.ast import Constant, Entry, Listing, Param, Value
 from service.graph.rejection import grammar, suggestion, syntax
 from service.graph.tokens import INT64, Token
 
 MAX_DEPTH = 64
+# What one query may hold of each: enough for any question, and little enough to be compiled in a moment.
+MOST = {"relations": 20, "columns": 100, "sort keys": 20, "comparisons": 200}
 CLAUSES = ("START", "MATCH", "WHERE", "RETURN", "ORDER", "LIMIT")
 KEYWORDS = frozenset(
     {*CLAUSES, "BY", "AS", "DISTINCT", "AND", "OR", "NOT", "IN", "CONTAINS", "XOR", "IS", "ASC", "ASCENDING", "DESC", "DESCENDING"}
@@ -36,6 +41,7 @@ class Cursor:
         self._tokens = tokens
         self._place = 0
         self._depth = 0
+        self._counts = dict.fromkeys(MOST, 0)
 
     @property
     def token(self) -> Token:
@@ -88,18 +94,23 @@ class Cursor:
             raise syntax(f"the keyword {self.token.text} cannot be a variable", self.token.at, "choose another name, such as a or n")
         return self.name("a variable", "a variable is a name such as a or n")
 
+    def count(self, what: str) -> None:
+        """Counts one more of the parts that a query may hold a number of."""
+        self._counts[what] += 1
+        if self._counts[what] > MOST[what]:
+            raise syntax(f"more than {MOST[what]} {what}", self.token.at, "ask in several queries, or pass long lists as parameters")
+
     def found(self) -> str:
         """What comes next, for a message."""
         return "the end of the query" if self.token.kind == "end" else f"`{self.token.text}`"
 
-    def deeper(self) -> None:
-        """Enters one more level of nesting."""
+    @contextmanager
+    def nested(self) -> Generator[None]:
+        """One more level of nesting."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise syntax(f"nested more than {MAX_DEPTH} deep", self.token.at, "join conditions with AND and OR instead of nesting them")
-
-    def shallower(self) -> None:
-        """Leaves one level of nesting."""
+        yield
         self._depth -= 1
 
     def unexpected(self, wanted: tuple[str, ...]) -> Exception:

@@ -72,6 +72,7 @@ def _return(cursor: Cursor) -> tuple[bool, tuple[Item, ...]]:
 
 def _item(cursor: Cursor) -> Item:
     at = cursor.token.at
+    cursor.count("columns")
     if cursor.sees("*"):
         raise grammar("RETURN * is not part of the subset", at, "name the variables or properties to return")
     expression = read_expression(cursor, "RETURN")
@@ -105,6 +106,7 @@ def _order(cursor: Cursor) -> tuple[Sort, ...]:
 
 def _sort(cursor: Cursor) -> Sort:
     at = cursor.token.at
+    cursor.count("sort keys")
     expression = read_expression(cursor, "ORDER BY", alias=True)
     descending = cursor.token.word in ("DESC", "DESCENDING")
     if descending or cursor.token.word in ("ASC", "ASCENDING"):

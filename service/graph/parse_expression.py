@@ -54,19 +54,17 @@ def _conjunction(cursor: Cursor) -> Condition:
 
 def _negation(cursor: Cursor) -> Condition:
     at = cursor.token.at
-    cursor.deeper()
-    try:
-        if cursor.takes_word("NOT"):
+    if cursor.takes_word("NOT"):
+        with cursor.nested():
             return Not(condition=_negation(cursor), at=at)
-        if _pattern_ahead(cursor):
-            raise grammar("patterns in WHERE are not part of the subset", at, "put the pattern into MATCH")
-        if cursor.takes("("):
+    if _pattern_ahead(cursor):
+        raise grammar("patterns in WHERE are not part of the subset", at, "put the pattern into MATCH")
+    if cursor.takes("("):
+        with cursor.nested():
             inner = read_condition(cursor)
-            cursor.expect(")", "close the parenthesis")
-            return inner
-        return _comparison(cursor)
-    finally:
-        cursor.shallower()
+        cursor.expect(")", "close the parenthesis")
+        return inner
+    return _comparison(cursor)
 
 
 def _pattern_ahead(cursor: Cursor) -> bool:
@@ -81,6 +79,7 @@ def _pattern_ahead(cursor: Cursor) -> bool:
 
 
 def _comparison(cursor: Cursor) -> Condition:
+    cursor.count("comparisons")
     left = read_operand(cursor)
     token = cursor.token
     if token.word == "IN":

@@ -48,6 +48,7 @@ def _map(cursor: Cursor) -> tuple[Entry, ...]:
 
 def _relation(cursor: Cursor) -> RelationPattern:
     opening = cursor.token
+    cursor.count("relations")
     incoming = cursor.takes("<")
     cursor.expect("-", "write a relation as -[:TYPE]- or -[:TYPE]->")
     if not cursor.sees("["):

@@ -16,9 +16,9 @@ from service.graph.answer import Candidates, StartOutcome, StartReport, Truncati
 from service.graph.arguments import StartArguments
 from service.graph.limits import GraphLimits
 from service.graph.terms import StartKind
+from service.graph.vector_scans import widen_scans
 
 NAMES = 20
-_SCANNED = 100_000
 _WITHOUT_LIMIT = 2**62
 
 
@@ -97,7 +97,7 @@ class StartStage(msgspec.Struct, frozen=True):
         (coverage,) = await self._fetch("coverage_of_project")
         events, vectors = coverage["events"], coverage["vectors"]
         if vectors > self.limits.exact_candidates:
-            await self.tx.set_local(hnsw__ef_search=100)
+            await widen_scans(self.tx, self.budget)
         name = "nearest_in_project" if vectors > self.limits.exact_candidates else "measured_in_project"
         rows = await self._fetch(name, self.vector, self.asked.k)
         report = self._report(len(rows))
@@ -143,7 +143,7 @@ class StartStage(msgspec.Struct, frozen=True):
         most = self.limits.exact_candidates
         rows = await self._fetch(f"measured_of_{self._scope}", numbers, self.vector, self.asked.k, most)
         if rows[0]["events"] > most:
-            if await self._scans_on():
+            if await widen_scans(self.tx, self.budget):
                 return await self._by_index(numbers)
             rows = await self._fetch(f"measured_of_{self._scope}", numbers, self.vector, self.asked.k, _WITHOUT_LIMIT)
         events, vectors = rows[0]["events"], rows[0]["vectors"]
@@ -156,15 +156,6 @@ class StartStage(msgspec.Struct, frozen=True):
             filled=True,
         )
         return self._scored(found, report, unembedded=events - vectors)
-
-    async def _scans_on(self) -> bool:
-        """Whether the index scan can go on until enough rows pass the filter; the library has to be loaded to know."""
-        await self._fetch("vector_library")
-        (found,) = await self._fetch("iterative_scan")
-        if found["mode"] is None:
-            return False
-        await self.tx.set_local(hnsw__iterative_scan="relaxed_order", hnsw__max_scan_tuples=_SCANNED, hnsw__ef_search=100)
-        return True
 
     async def _by_index(self, numbers: list[int]) -> StartOutcome:
         (coverage,) = await self._fetch(f"coverage_of_{self._scope}", numbers)

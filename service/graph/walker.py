@@ -18,7 +18,9 @@ from service.graph.arguments import Arguments
 from service.graph.compile import Clause, Compiled, Pieces, in_pieces
 from service.graph.compile_walk import Carried
 from service.graph.limits import GraphLimits
+from service.graph.relations.similar import SIMILAR
 from service.graph.slots import Runtime, Statement
+from service.graph.vector_scans import widen_scans
 
 Bindings: TypeAlias = "dict[str, list[Any]]"
 _DETAILS: Mapping[CutReason, str] = {
@@ -87,6 +89,8 @@ class Walker:
         bindings = self._bindings(self._query.taken, range(len(self._start.ids)))
         if not self._query.plan.matches:
             return await self._fetch(self._query.last, bindings, self._budget)
+        if any(hop.relation.name == SIMILAR.name for hop in self._query.plan.hops):
+            await widen_scans(self._tx, self._budget)
         walking = Budget(int(self._budget.remaining_ms() * _WALK_SHARE), self._limits.statement_ms)
         share = _FIRST_SHARE if len(self._start.ids) > 1 else 1
         try:

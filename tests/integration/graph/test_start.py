@@ -10,6 +10,7 @@ from service.db.scope import ProjectRef
 from service.embed.provider import EmbeddingUnavailable, Space
 from service.graph.answer import NOT_COVERED, Candidates
 from service.graph.limits import GraphLimits
+from service.tenants.owner import owner_connection
 
 
 def ids(answer: Any) -> list[str]:
@@ -228,3 +229,38 @@ async def test_without_a_space_cosines_are_null_and_texts_find_nothing(
     assert {row[1] for row in answer.rows} == {None}
     assert (await ask("START a = events(ids: ['evt_1']) MATCH (a)-[:SIMILAR]-(b) RETURN b")).rows == []
     assert (await ask("START a = events(text: '1,0,0') RETURN a")).truncated[0].reason == "no_embedding"
+
+
+async def test_a_small_scope_far_from_the_query_is_filled_through_the_index(
+    ask: Any, database: Database, projects: Any, small: ProjectRef
+) -> None:
+    """Twenty events of one name, all farther from the query than two thousand others."""
+    async with database.write(small) as tx:
+        await tx.fetch("INSERT INTO m_0.event (id, summary) SELECT n, 'event ' || n FROM generate_series(1, 2020) AS n")
+        await tx.fetch("INSERT INTO m_0.entity (id, name, type, folded) VALUES (1, 'rare', 't', 'rare')")
+        await tx.fetch("INSERT INTO m_0.participation (event_id, entity_id) SELECT n, 1 FROM generate_series(2001, 2020) AS n")
+        await tx.fetch(
+            "INSERT INTO m_0.passage (id, event_id, number, text, words, length) SELECT n, n, 0, 'x', '', 1 FROM generate_series(1, 2020) AS n"
+        )
+        await tx.fetch(
+            "INSERT INTO m_0.vector_0 (passage_id, kind, owner_id, text_hash, vector) SELECT n, 0, n, 0, "
+            "ARRAY[CASE WHEN n > 2000 THEN -1 ELSE 1 END, sin(n) / 2, cos(n) / 2]::real[]::halfvec FROM generate_series(1, 2020) AS n"
+        )
+        space = tx.space
+    assert space is not None
+    with owner_connection(projects._owner_url) as owner:
+        owner.execute(f"CREATE INDEX ON {small.schema}.vector_{space.id} USING hnsw (vector halfvec_cosine_ops) WHERE kind = 0")
+    query = "START a = events(entity: 'rare', text: '1,0,0', k: 20) RETURN a.id ORDER BY a.id LIMIT 20"
+    answer = await ask(query, limits=GraphLimits(exact_candidates=10))
+    assert start(answer)["scoped_mode"] == "filtered_ann"
+    if answer.start.filled:
+        assert [row[0] for row in answer.rows] == [f"evt_{n}" for n in range(2001, 2021)]
+    else:
+        assert [(cut.where, cut.reason) for cut in answer.truncated] == [("start", "unfilled")]
+        assert answer.notes == [NOT_COVERED]
+    exact = await ask(query)
+    assert (start(exact)["scoped_mode"], len(exact.rows)) == ("exact", 20)
+    nearest = await ask("START a = events(ids: ['evt_2001']) MATCH (a)-[f:SIMILAR {k: 20}]-(b) RETURN b.id, f.cos")
+    assert len(nearest.rows) == 20
+    async with database.read(small) as tx:
+        assert await tx.fetchval("SELECT coalesce(nullif(current_setting('hnsw.iterative_scan', true), ''), 'off')") == "off"

@@ -56,6 +56,10 @@ SYNTAX = [
     (START + "MATCH (a) WHERE " + "(" * 65 + "a.id = 1" + ")" * 65 + " RETURN a", "nested more than 64", "AND"),
     ("START a = events(text: $q) RETURN a" + " " * 20_000, "at most 20000", "params"),
     (START + "RETURN a AS", "expected an alias", "AS and a name"),
+    (START + "MATCH (a)" + "-[:SHARES]-()" * 21 + " RETURN a", "more than 20 relations", "several queries"),
+    (START + "MATCH (a) WHERE " + " OR ".join(["a.id = $x"] * 201) + " RETURN a", "more than 200 comparisons", "as parameters"),
+    (START + "RETURN " + ", ".join(["a"] * 101), "more than 100 columns", "several queries"),
+    (START + "RETURN a ORDER BY " + ", ".join(["a.id"] * 21), "more than 20 sort keys", "several queries"),
 ]
 
 GRAMMAR = [
