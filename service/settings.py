@@ -65,6 +65,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     graph_deadline_ms: Positive = 10_000
     graph_statement_ms: Positive = 5_000
     graph_row_budget: Positive = 200_000
+    sql_statement_ms: Positive = 5_000
     exact_candidates: Positive = 20_000
     worker_poll_ms: Positive = 500
     drain_ms: Annotated[int, Meta(ge=0)] = 0

@@ -58,7 +58,8 @@ class Operation(msgspec.Struct, frozen=True):
     """One thing that the product does.
 
     `request` is a Struct whose fields are the arguments, under the same names on every surface; `aliases` maps further names to them.
-    `run(services, caller, request)` gives an `answer` or raises a `MunimentError`. Operations of scope `read` change nothing.
+    `run(services, caller, request)` gives an `answer` or raises a `MunimentError`. Operations of scope `read` change nothing;
+    only those that are `audited` get a row in the audit, as every other does.
     """
 
     name: str
@@ -70,3 +71,4 @@ class Operation(msgspec.Struct, frozen=True):
     routes: tuple[Route, ...] = ()
     tool: Tool | None = None
     aliases: Mapping[str, str] = {}
+    audited: bool = False

@@ -55,10 +55,10 @@ async def perform(services: Services, caller: Caller, operation: Operation, requ
 async def _note(
     services: Services, caller: Caller, operation: Operation, request: Any, surface: Surface, outcome: str, started: float
 ) -> None:
-    """Counts the call, audits it when it is one that changes something, and logs its one line."""
+    """Counts the call, audits it when it changes something or is free SQL, and logs its one line."""
     seconds = time.perf_counter() - started
     count_call(operation.name, surface, outcome, seconds)
-    if operation.scope != "read":
+    if operation.scope != "read" or operation.audited:
         await _write_audit(services, caller, operation, request, outcome)
     _LOG.info(
         "call",

@@ -99,8 +99,7 @@ VIEWS: Final[Mapping[str, tuple[Column, ...]]] = MappingProxyType(
         """),
         "page_links": _columns("""
             from_page_id | bigint | pages.id of the page with the link
-            target | text | the name that the link says
-            to_page_id | bigint | pages.id of a page of that name; null when there is none
+            to_page_id | bigint | pages.id of the page that it leads to; links to pages that are not there yet are left out
         """),
     }
 )

@@ -34,7 +34,7 @@ SELECT a.a_id AS entity_id, a.b_id AS same_as_entity_id, a.confidence, a.asserte
 CREATE VIEW pages AS
 SELECT p.id, 'pg_' || p.id AS public_id, p.path, p.title, p.body, p.version, p.author, p.created_at, p.updated_at FROM page AS p;
 
--- A link names its target by words; it leads to each page that goes by them, and to none (null) as long as there is none.
+-- A link leads to each page that goes by one of the names it may mean, as read_page shows them.
 CREATE VIEW page_links AS
-SELECT l.from_id AS from_page_id, l.target, o.id AS to_page_id
-FROM page_link AS l LEFT JOIN page AS o ON o.names @> ARRAY[l.target];
+SELECT DISTINCT l.from_id AS from_page_id, o.id AS to_page_id
+FROM page_link AS l JOIN page AS o ON o.names @> ARRAY[l.target] WHERE o.id <> l.from_id;
