@@ -249,6 +249,9 @@ async def test_a_small_scope_far_from_the_query_is_filled_through_the_index(
         space = tx.space
     assert space is not None
     with owner_connection(projects._owner_url) as owner:
+        found = owner.execute("SELECT extnamespace::regnamespace::text AS place FROM pg_extension WHERE extname = 'vector'").fetchone()
+        assert found is not None
+        owner.execute(f"SET search_path = {found['place']}")
         owner.execute(f"CREATE INDEX ON {small.schema}.vector_{space.id} USING hnsw (vector halfvec_cosine_ops) WHERE kind = 0")
     query = "START a = events(entity: 'rare', text: '1,0,0', k: 20) RETURN a.id ORDER BY a.id LIMIT 20"
     answer = await ask(query, limits=GraphLimits(exact_candidates=10))
