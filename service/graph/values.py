@@ -17,6 +17,7 @@ import msgspec
 from service.graph.ast import Comparison, Constant, Listing, Param, Scalar
 from service.graph.rejection import GraphRejection, misfit, nearest
 from service.graph.relations.protocol import Choice, Fraction, Kind, Label, Rule, Whole
+from service.memory.scripts import fold_name
 
 PREFIXES: Mapping[Label, str] = {"Event": "evt", "Entity": "ent", "Tag": "tag"}
 _ID = re.compile(r"(evt|ent|tag)_([1-9][0-9]{0,18})", re.ASCII)
@@ -53,8 +54,8 @@ def clean(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Text without differences of case and width. A casefold can undo composition, so NFKC comes after it once more."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", clean(text)).casefold())
+    """Text without differences of case and width, as the stored names have it."""
+    return fold_name(clean(text))
 
 
 def resolve(given: Given, params: Mapping[str, object]) -> Answer:

@@ -12,12 +12,13 @@ import msgspec
 from service.errors import InvalidRequest, TooLong
 from service.memory.boundaries import split_content
 from service.memory.ids import require_number
-from service.memory.names import EntityInput, TagInput, clear_entities, clear_tags, fold, read_entities, read_tags
+from service.memory.names import EntityInput, TagInput, clear_entities, clear_tags, read_entities, read_tags
 from service.memory.passages import Piece, split_event
 from service.memory.redact import STANDARD, Redactor, Tally
+from service.memory.scripts import fold_name
 from service.memory.text import clean_name, clean_text, cut_words
 from service.memory.timestamps import parse_timestamp
-from service.search.words import analyse
+from service.memory.words import analyse
 
 LONGEST_SUMMARY: Final = 500
 LONGEST_SESSION: Final = 200
@@ -86,8 +87,8 @@ def add_event(rows: EventRows, item: int, event: EventInput, author: str | None,
         extra = {} if part == 0 else {"key": None, "previous": None, "resolves": []}
         rows.events.append({**head, **extra, "row": row, "item": item, "part": part, "summary": summary, "content": content})
         rows.passages += [{"row": row, **passage_row(piece)} for piece in split_event(summary, content)]
-    rows.entities += [{"row": first, "name": e.name, "type": e.type, "folded": fold(e.name)} for e in entities]
-    rows.tags += [{"row": first, "path": t.path, "leaf": t.leaf, "folded": fold(t.path), "kind": t.kind} for t in tags]
+    rows.entities += [{"row": first, "name": e.name, "type": e.type, "folded": fold_name(e.name)} for e in entities]
+    rows.tags += [{"row": first, "path": t.path, "leaf": t.leaf, "folded": fold_name(t.path), "kind": t.kind} for t in tags]
     return tally.count
 
 

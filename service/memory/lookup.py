@@ -1,7 +1,7 @@
 """Looking up names and counting what a project holds."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -10,7 +10,8 @@ from service.db.queries import load
 from service.db.scope import ProjectRef
 from service.errors import InvalidRequest
 from service.memory.ids import public_id
-from service.memory.names import fold
+from service.memory.names import pattern_of
+from service.memory.scripts import fold_name
 from service.memory.text import clean_text
 
 
@@ -41,8 +42,22 @@ class EntityMatches(msgspec.Struct, frozen=True):
     project: str
 
 
+class SpaceEntry(msgspec.Struct, frozen=True):
+    """Vectors of one provider, model and size, of which `vectors` were there when the worker last counted; `current`: queries use them.
+
+    `index`: `not_needed` while there are few enough to measure each, `ready`, `building`, or `missing`: searched exactly until it is built.
+    """
+
+    provider: str
+    model: str
+    dim: int
+    current: bool
+    vectors: int
+    index: Literal["not_needed", "ready", "building", "missing"]
+
+
 class Embedding(msgspec.Struct, frozen=True):
-    """How far the vectors of the current space are: counts of events and of all passages."""
+    """How far the vectors of the current space are: counts of events and of all passages; and all spaces, while the project moves."""
 
     provider: str | None
     model: str | None
@@ -52,6 +67,7 @@ class Embedding(msgspec.Struct, frozen=True):
     pending: int
     embedded: int
     failed: int
+    spaces: list[SpaceEntry] = []
 
 
 class ProjectState(msgspec.Struct, frozen=True):
@@ -64,13 +80,12 @@ class ProjectState(msgspec.Struct, frozen=True):
 
 async def find_entities(database: Database, project: ProjectRef, piece: str, limit: int, events: int) -> EntityMatches:
     """Names that contain `piece`; raises `InvalidRequest` when it is empty."""
-    folded = fold(clean_text(piece)).strip()
+    folded = fold_name(clean_text(piece)).strip()
     if not folded:
         raise InvalidRequest("name: empty.", hint="Give a piece of the name.")
     queries = load("project", "lookup")
-    pattern = "%" + folded.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
     async with database.read(project) as tx:
-        rows = await tx.fetch(queries["find_entities"].sql, pattern, folded, limit)
+        rows = await tx.fetch(queries["find_entities"].sql, pattern_of(folded), folded, limit)
         newest = await tx.fetch(queries["newest_events"].sql, [row["id"] for row in rows], events) if rows and events else []
     by_entity: dict[int, list[EventEntry]] = {}
     for row in newest:
@@ -88,6 +103,7 @@ async def read_status(database: Database, project: ProjectRef) -> ProjectState:
     async with database.read(project) as tx:
         counts = await tx.fetchrow(queries["count_rows"].sql)
         vectors = await tx.fetchrow(queries["count_vectors"].sql) if tx.space else None
+        spaces = await tx.fetch(load("project", "spaces")["list_spaces"].sql)
         space = tx.space
     if counts is None:
         raise AssertionError("a count gives a row")
@@ -102,9 +118,20 @@ async def read_status(database: Database, project: ProjectRef) -> ProjectState:
             events=events,
             passages=passages,
             **{state: passages[state] for state in ("pending", "embedded", "failed")},
+            spaces=[_space_entry(row) for row in spaces],
         ),
         newest_event=counts["newest_event"],
     )
+
+
+def _space_entry(row: Any) -> SpaceEntry:
+    if not row["index_kinds"]:
+        index = "not_needed"
+    elif set(row["index_kinds"]) <= set(row["ready"]):
+        index = "ready"
+    else:
+        index = "building" if row["building"] else "missing"
+    return SpaceEntry(row["provider"], row["model"], row["dim"], row["current"], row["vectors"] or 0, index)
 
 
 def _coverage(total: int, vectors: Any, what: str) -> dict[str, int]:

@@ -3,7 +3,6 @@
 Names match by NFC spelling, case-sensitive; `folded` is what CONTAINS and look-ups read: NFKC, then casefold, on both sides.
 """
 
-import unicodedata
 from collections.abc import Iterable
 
 import msgspec
@@ -42,9 +41,9 @@ class Tag(msgspec.Struct, frozen=True):
         return self.path.rpartition("/")[2]
 
 
-def fold(name: str) -> str:
-    """The spelling in which case and width do not count. A casefold can undo composition, so NFKC comes after it once more."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+def pattern_of(piece: str) -> str:
+    """A LIKE pattern for whatever contains `piece`, literally."""
+    return "%" + piece.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
 
 
 def clear_entities(given: Iterable[EntityInput | str], tally: Tally) -> list[EntityInput | str]:

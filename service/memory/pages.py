@@ -17,10 +17,11 @@ from service.db.scope import ProjectRef
 from service.errors import InvalidRequest, NotFound, TooLong, VersionConflict
 from service.memory.event_rows import passage_row
 from service.memory.ids import public_id
-from service.memory.names import EntityInput, TagInput, clear_entities, clear_tags, fold, read_entities, read_tags
+from service.memory.names import EntityInput, TagInput, clear_entities, clear_tags, read_entities, read_tags
 from service.memory.page_links import links_in, resolve_path
 from service.memory.passages import split_page
 from service.memory.redact import STANDARD, Redactor, Tally
+from service.memory.scripts import fold_name
 from service.memory.text import clean_name, clean_text, cut_words
 
 LARGE: Final = 100_000
@@ -98,7 +99,7 @@ def clean_path(path: str) -> str:
 def names_of(path: str, title: str, aliases: Sequence[str]) -> list[str]:
     """What a link to the page may say: its path, or folded its last segment, its title or an alias."""
     leaf = path.rpartition("/")[2].removesuffix(".md")
-    return list(dict.fromkeys([path, *(fold(clean_name(name)) for name in (leaf, title, *aliases[:MOST_ALIASES]))]))
+    return list(dict.fromkeys([path, *(fold_name(clean_name(name)) for name in (leaf, title, *aliases[:MOST_ALIASES]))]))
 
 
 async def write_page(
@@ -130,7 +131,7 @@ def page_row(page: PageInput, author: str | None, tally: Tally | None = None) ->
         target = resolve_path(path, link)
         links |= dict.fromkeys(target.paths)
         if link.kind == "wiki" and target.name:
-            links[fold(target.name)] = None
+            links[fold_name(target.name)] = None
     return {
         "path": path,
         "names": names_of(path, title, aliases),
@@ -139,8 +140,8 @@ def page_row(page: PageInput, author: str | None, tally: Tally | None = None) ->
         "author": author,
         "expected": page.expected_version,
         "links": list(links),
-        "entities": [{"name": e.name, "type": e.type, "folded": fold(e.name)} for e in entities],
-        "tags": [{"path": t.path, "leaf": t.leaf, "folded": fold(t.path)} for t in read_tags(clear_tags(page.tags, tally))],
+        "entities": [{"name": e.name, "type": e.type, "folded": fold_name(e.name)} for e in entities],
+        "tags": [{"path": t.path, "leaf": t.leaf, "folded": fold_name(t.path)} for t in read_tags(clear_tags(page.tags, tally))],
         "passages": [passage_row(piece) for piece in split_page(title, body)],
     }
 

@@ -1,5 +1,7 @@
 """Operations that search: hybrid search, and the graph query."""
 
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 import msgspec
@@ -7,15 +9,16 @@ from msgspec import Meta
 
 from service.access.keys import Caller
 from service.access.scope import ScopeNames
+from service.db.scope import ProjectRef
+from service.embed.query import QueryEmbedder
 from service.errors import NotFound
 from service.graph.answer import GraphAnswer
 from service.graph.describe import DESCRIPTION as GRAPH_DESCRIPTION
 from service.graph.run import GraphLimits, run_query
-from service.memory.timestamps import parse_timestamp
 from service.operations.operation import Operation, Route, Services, Tool
 from service.operations.writing import Project, Workspace
 from service.search.answer import SearchAnswer
-from service.search.parse import SearchRequest, SearchSettings
+from service.search.parse import SearchRequest, SearchSettings, read_moment
 from service.search.run import memory_query as search
 
 
@@ -59,9 +62,9 @@ async def memory_query(services: Services, caller: Caller, request: MemoryQuery)
         rerank=request.rerank,
         kinds=request.kinds or None,
         tags=request.tags or None,
-        since=parse_timestamp(request.since) if request.since else None,
-        until=parse_timestamp(request.until) if request.until else None,
-        as_of=parse_timestamp(request.as_of) if request.as_of else None,
+        since=read_moment("since", request.since) if request.since else None,
+        until=read_moment("until", request.until) if request.until else None,
+        as_of=read_moment("as_of", request.as_of) if request.as_of else None,
     )
     settings = SearchSettings(
         deadline_ms=services.settings.search_deadline_ms,
@@ -70,7 +73,8 @@ async def memory_query(services: Services, caller: Caller, request: MemoryQuery)
         embed_ms=services.settings.embedding_timeout_ms,
         rerank_ms=services.settings.rerank_deadline_ms,
     )
-    answer = await search(services.database, scope.projects, wish, embed=services.embedder, settings=settings, reranker=services.reranker)
+    async with fitting_embedder(services, scope.projects) as embed:
+        answer = await search(services.database, scope.projects, wish, embed=embed, settings=settings, reranker=services.reranker)
     return msgspec.structs.replace(answer, scope=msgspec.structs.replace(answer.scope, resolved_by=scope.resolved_by))
 
 
@@ -86,7 +90,19 @@ async def query_memory_graph(services: Services, caller: Caller, request: QueryM
         exact_candidates=settings.exact_candidates,
         scoped_match=settings.scoped_match,
     )
-    return await run_query(services.database, project, request.query, request.params, embed=services.embedder, limits=limits)
+    async with fitting_embedder(services, [project]) as embed:
+        return await run_query(services.database, project, request.query, request.params, embed=embed, limits=limits)
+
+
+@asynccontextmanager
+async def fitting_embedder(services: Services, projects: Sequence[ProjectRef]) -> AsyncGenerator[QueryEmbedder | None]:
+    """The embedder of the space that the first project is in while the call lasts: projects that move to another model are searched with
+    the earlier one until they have moved, which the others most likely are too."""
+    if services.embedder is None or not projects:
+        yield services.embedder
+        return
+    async with services.database.pin_space(projects[0]) as space:
+        yield await services.embedder.fitting(space)
 
 
 OPERATIONS = (

@@ -8,9 +8,9 @@ from typing import Final
 
 import msgspec
 
-from service.search.scripts import normalise_with_origins
+from service.memory.scripts import normalise_with_origins
 from service.search.word_query import WordQuery
-from service.search.words import Word, read_tokens
+from service.memory.words import Word, read_tokens
 
 LENGTH: Final = 260
 MAX_TEXT: Final = 20_000

@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
-from service.search.scripts import HANGUL, KATAKANA, UNSPACED, normalise
-from service.search.words import MAX_COMPOUND, PIECE, TOKEN, Word, quote, read_words, split_token, split_unspaced
+from service.memory.scripts import HANGUL, KATAKANA, UNSPACED, normalise
+from service.memory.words import MAX_COMPOUND, PIECE, TOKEN, Word, quote, read_words, split_token, split_unspaced
 
 MAX_TERMS: Final = 4_000    # distinct terms read from one query
 MAX_OPERATORS: Final = 32   # phrases, and excluded words, read from one query; lexemes in one phrase

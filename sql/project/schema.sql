@@ -174,6 +174,9 @@ CREATE TABLE passage (
     length integer NOT NULL,                     -- in words
     CHECK (num_nonnulls(event_id, page_id) = 1)
 );
+-- Words stay in the row, uncompressed: ranking reads those of every candidate.
+ALTER TABLE passage SET (toast_tuple_target = 8160);
+ALTER TABLE passage ALTER COLUMN words SET STORAGE EXTERNAL;
 CREATE INDEX passage_words ON passage USING gin (words) WITH (fastupdate = off);
 CREATE UNIQUE INDEX passage_event ON passage (event_id, number) WHERE event_id IS NOT NULL;
 CREATE UNIQUE INDEX passage_page ON passage (page_id, number) WHERE page_id IS NOT NULL;
@@ -196,7 +199,7 @@ CREATE TABLE space (
     piece_count bigint,
     page_count bigint,
     counted_at timestamptz,
-    index_kinds smallint[] NOT NULL DEFAULT '{}', -- kinds that are many enough for an index of their own
+    index_kinds integer[] NOT NULL DEFAULT '{}', -- kinds that are many enough for an index of their own
     fresh_from timestamptz,                      -- vectors made before this are made again
     retired_at timestamptz,                      -- out of use since: dropped when no query can read it any more
     UNIQUE (provider, model, dim)

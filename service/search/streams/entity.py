@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import msgspec
 
-from service.search.scripts import STOP_WORDS, UNSPACED, fold_name, fold_word, normalise
-from service.search.words import analyse_word
+from service.memory.scripts import STOP_WORDS, UNSPACED, fold_name, fold_word, normalise
+from service.memory.words import analyse_word
 
 MAX_NAME_WORDS: Final = 6
 MAX_WORDS: Final = 200          # of a query, read for names

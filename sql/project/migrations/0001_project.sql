@@ -175,6 +175,9 @@ CREATE TABLE passage (
     length integer NOT NULL,                     -- in words
     CHECK (num_nonnulls(event_id, page_id) = 1)
 );
+-- Words stay in the row, uncompressed: ranking reads those of every candidate.
+ALTER TABLE passage SET (toast_tuple_target = 8160);
+ALTER TABLE passage ALTER COLUMN words SET STORAGE EXTERNAL;
 CREATE INDEX passage_words ON passage USING gin (words) WITH (fastupdate = off);
 CREATE UNIQUE INDEX passage_event ON passage (event_id, number) WHERE event_id IS NOT NULL;
 CREATE UNIQUE INDEX passage_page ON passage (page_id, number) WHERE page_id IS NOT NULL;

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from service.db.scope import ProjectRef
 from service.search.word_query import read_query
-from service.search.words import analyse
+from service.memory.words import analyse
 from tests.conftest import Memory
 from tests.integration.search.conftest import Ask, events, paths
 

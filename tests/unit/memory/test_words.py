@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.search.scripts import fold_name, normalise_with_origins
+from service.memory.scripts import fold_name, normalise_with_origins
+from service.memory.words import MAX_POSITION, analyse, analyse_word
 from service.search.word_query import read_query
-from service.search.words import MAX_POSITION, analyse, analyse_word
 
 _ENTRY = re.compile(r"'((?:[^'\\]|''|\\\\)*)':([0-9C,]+)(?: |$)")
 

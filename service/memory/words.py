@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 import Stemmer
 
-from service.search.scripts import MARKS, STOP_WORDS, UNSPACED, fold_word, normalise
+from service.memory.scripts import MARKS, STOP_WORDS, UNSPACED, fold_word, normalise
 
 MAX_LEXEME: Final = 100         # characters; longer runs are indexed by their start
 MAX_COMPOUND: Final = 512       # characters of a chain such as a path or an encoded blob that are read at all

@@ -47,7 +47,7 @@ def normalise(text: str) -> str:
 
 
 def fold_name(text: str) -> str:
-    """The form in which names are compared: NFKC and casefold; accents stay."""
+    """The form in which names are compared: NFKC and casefold, and NFKC again, since a casefold can undo composition; accents stay."""
     return text.lower() if text.isascii() else normalise(normalise(text).casefold())
 
 
