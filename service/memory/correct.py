@@ -18,9 +18,10 @@ from service.memory.boundaries import CONTENT_PART
 from service.memory.event_rows import LONGEST_KIND, passage_row, read_short, read_summary
 from service.memory.extract import EntityName, entities_in
 from service.memory.ids import public_id, require_number
-from service.memory.names import EntityInput, TagInput, clear_entities, clear_tags, fold, read_entities, read_tags
+from service.memory.names import EntityInput, TagInput, clear_entities, clear_tags, read_entities, read_tags
 from service.memory.passages import split_event
 from service.memory.redact import STANDARD, Redactor, Tally
+from service.memory.scripts import fold_name
 from service.memory.text import clean_text
 from service.memory.timestamps import parse_timestamp
 
@@ -95,7 +96,7 @@ def _corrected(row: Mapping[str, Any], correction: Correction, tally: Tally) -> 
         "content": content,
         "at": _at(row, correction),
         **_entities(row, correction, before, after, tally),
-        "tags": tags and [{"path": t.path, "leaf": t.leaf, "folded": fold(t.path), "kind": t.kind} for t in tags],
+        "tags": tags and [{"path": t.path, "leaf": t.leaf, "folded": fold_name(t.path), "kind": t.kind} for t in tags],
         "passages": [passage_row(piece) for piece in split_event(summary, content)] if changed else None,
     }
 
@@ -113,7 +114,7 @@ def _entities(row: Mapping[str, Any], correction: Correction, before: str, after
         kept = {name for name, kind in zip(row["names"], row["types"], strict=True) if EntityName(name, kind) not in dropped}
         named = [entity for entity in told if entity.name not in kept]
     return {
-        "entities": [{"name": e.name, "type": e.type, "folded": fold(e.name)} for e in named],
+        "entities": [{"name": e.name, "type": e.type, "folded": fold_name(e.name)} for e in named],
         "dropped": [{"name": e.name, "type": e.type} for e in dropped],
         "only": correction.entities is not None,
     }

@@ -5,13 +5,14 @@ A surface walks `CATALOGUE` and knows no operation by name, so that a new one is
 
 from typing import Final
 
-from service.operations import correcting, linking, projects, reading, searching, sessions, sql, writing
+from service.operations import browsing, correcting, linking, projects, reading, searching, sessions, sql, writing
 from service.operations.operation import Operation
 
 CATALOGUE: Final[tuple[Operation, ...]] = (
     *searching.OPERATIONS,
     *sql.OPERATIONS,
     *reading.OPERATIONS,
+    *browsing.OPERATIONS,
     *writing.OPERATIONS,
     *correcting.OPERATIONS,
     *linking.OPERATIONS,
