@@ -13,10 +13,10 @@ from service.sqltool.rules import constructs, functions, names, parameters, stat
 _RULES: Final[tuple[Callable[[Question], None], ...]] = (
     statement.check,
     functions.check,
+    names.check,
     types.check,
     constructs.check,
     tables.check,
-    names.check,
 )
 
 

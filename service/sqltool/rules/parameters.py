@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
+from sqlglot import exp
 
 from service.sqltool.parse import Question
 from service.sqltool.rejection import SqlRejection
@@ -33,6 +34,7 @@ def find_parameters(question: Question) -> Mapping[Place, int]:
 
 def check(question: Question, params: Sequence[Any]) -> None:
     """Raises `SqlRejection` when the parameters in the text and the values do not fit."""
+    _check_places(question)
     used = set(find_parameters(question).values())
     if used != set(range(1, len(params) + 1)):
         names = ", ".join(f"${number}" for number in sorted(used)) or "no parameter"
@@ -41,3 +43,11 @@ def check(question: Question, params: Sequence[Any]) -> None:
             blocked_by="params",
             hint="Give one value for each of $1, $2, …, in their order.",
         )
+
+
+def _check_places(question: Question) -> None:
+    """A parameter is a value: it is no alias, no table, and no part of a longer name."""
+    for name in question.tree.find_all(exp.Identifier):
+        start = name.meta.get("start")
+        if start in question.parameters and not (isinstance(name.parent, exp.Column) and len(name.parent.parts) == 1):
+            raise SqlRejection("A parameter stands where a name belongs.", blocked_by="params", hint="Parameters are values.", at=start)
