@@ -16,7 +16,7 @@ from asyncpg.pool import PoolConnectionProxy
 
 from service.db.budget import Budget
 from service.db.scope import ProjectRef, SpaceRef
-from service.errors import DatabaseUnavailable, NotFound, QueryTooSlow
+from service.errors import DatabaseBusy, DatabaseUnavailable, NotFound, QueryTooSlow
 
 Connection: TypeAlias = "asyncpg.Connection | PoolConnectionProxy"
 Mode = Literal["read", "write"]
@@ -89,6 +89,11 @@ class Tx:
             columns=tuple(column.name for column in columns),
         )
 
+    async def stream(self, sql: str, *args: Any, rows: int) -> AsyncGenerator[asyncpg.Record]:
+        """The rows of a statement one by one, of which the database sends `rows` at a time."""
+        async for record in self._connection.cursor(self._bind(sql), *args, prefetch=rows):
+            yield record
+
     async def execute(self, sql: str, *args: Any) -> None:
         await self._connection.execute(self._bind(sql), *args)
 
@@ -103,11 +108,11 @@ async def open_transaction(
     connection: Connection, project: ProjectRef, mode: Mode, search_path: str, statement_ms: int
 ) -> AsyncGenerator[Connection]:
     """Begins, hands over the connection, and commits; rolls back on any error and on cancelling."""
-    await connection.execute(
-        f"{_BEGIN[mode]}; SET LOCAL ROLE {project.role}; SET LOCAL search_path = {project.schema}, {search_path}, pg_temp; "
-        f"SET LOCAL statement_timeout = {statement_ms:d}; SET LOCAL jit = off"
-    )
     try:
+        await connection.execute(
+            f"{_BEGIN[mode]}; SET LOCAL ROLE {project.role}; SET LOCAL search_path = {project.schema}, {search_path}, pg_temp; "
+            f"SET LOCAL statement_timeout = {statement_ms:d}; SET LOCAL jit = off"
+        )
         yield connection
     except BaseException:
         await asyncio.shield(_roll_back(connection))
@@ -129,8 +134,11 @@ async def named_errors(project: ProjectRef | None = None) -> AsyncGenerator[None
         yield
     except asyncpg.QueryCanceledError as error:
         raise QueryTooSlow from error
-    except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError) as error:
-        if project is None:
+    except asyncpg.DeadlockDetectedError as error:  # deleting a project takes every table from its readers
+        raise DatabaseBusy("The database ended a circle of waiting calls, this one among them.", hint="Try again.") from error
+    except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError, asyncpg.InvalidParameterValueError) as error:
+        # The last is what a role that is gone answers: its workspace was deleted.
+        if project is None or (isinstance(error, asyncpg.InvalidParameterValueError) and project.role not in str(error)):
             raise
         raise NotFound(f"There is no project {project.project!r} here, or the key cannot read it.") from error
     except (

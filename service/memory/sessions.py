@@ -3,6 +3,7 @@
 In: a project and a session's name. Out: the session; reading and listing make nothing, and a run without events leaves no page.
 """
 
+import uuid
 from datetime import datetime
 from typing import Any, Final
 
@@ -11,10 +12,11 @@ import msgspec
 from service.db.pools import Database
 from service.db.queries import load
 from service.db.scope import ProjectRef
+from service.db.transaction import Tx
 from service.errors import NotFound
 from service.memory.event_rows import clean_session, session_uuid
 from service.memory.ids import public_id
-from service.memory.pages import PageInput, SavedPage, write_page
+from service.memory.pages import PageInput, page_row
 from service.memory.text import clean_name
 from service.memory.timestamps import parse_timestamp
 
@@ -56,12 +58,29 @@ async def end_session(database: Database, project: ProjectRef, name: str, author
     session = clean_session(name)
     queries = load("project", "sessions")
     async with database.write(project) as tx:
+        # First of all, so that no event is forgotten between reading it and writing it into the page.
+        await tx.execute(load("project", "links")["lock_project"].sql)
         row = await tx.fetchrow(queries["end_session"].sql, session)
         if row is None:
             raise _unknown(session)
         events = await tx.fetch(queries["session_events"].sql, session, MOST_EVENTS)
-    saved = await _write(database, project, session, row, events, author) if events else None
-    return EndedSession(session, str(row["uuid"]), row["ended_at"], saved.path if saved else None)
+        if events:
+            await _write(tx, session, row, events, author)
+    return EndedSession(session, str(row["uuid"]), row["ended_at"], page_path(row["uuid"]) if events else None)
+
+
+def page_path(number: uuid.UUID) -> str:
+    """The path of the page that is written when a session ends."""
+    return f"sessions/{number}.md"
+
+
+async def renew_page(tx: Tx, row: Any) -> int | None:
+    """Writes a session's page anew from the events that are left: the page's number, 0 where there was no page, None without events."""
+    events = await tx.fetch(load("project", "sessions")["session_events"].sql, row["name"], MOST_EVENTS)
+    if not events:
+        return None
+    page = await tx.fetchrow(load("project", "pages")["read_page"].sql, page_path(row["uuid"]), None)
+    return 0 if page is None else await _write(tx, row["name"], row, events, page["author"])
 
 
 async def read_session(database: Database, project: ProjectRef, name: str) -> Session:
@@ -82,7 +101,7 @@ async def list_sessions(database: Database, project: ProjectRef, cursor: str | N
     return found, f"{found[-1].started_at.isoformat()} {found[-1].session}" if len(rows) > limit else None
 
 
-async def _write(database: Database, project: ProjectRef, session: str, row: Any, events: list[Any], author: str | None) -> SavedPage:
+async def _write(tx: Tx, session: str, row: Any, events: list[Any], author: str | None) -> int:
     lines = [f"# Session {session}", ""]
     if row["agent"]:
         lines += [f"Agent: {row['agent']}", ""]
@@ -96,8 +115,9 @@ async def _write(database: Database, project: ProjectRef, session: str, row: Any
         lines.append(f"- {clock}{event['kind']}: {' '.join(event['summary'].split())} ({public_id('evt', event['id'])})")
     if len(events) == MOST_EVENTS:
         lines += ["", f"Only the first {MOST_EVENTS} events are listed."]
-    page = PageInput(path=f"sessions/{row['uuid']}.md", title=f"Session {session}", body="\n".join(lines) + "\n")
-    return await write_page(database, project, page, author)
+    page = page_row(PageInput(path=page_path(row["uuid"]), title=f"Session {session}", body="\n".join(lines) + "\n"), author)
+    number: int = await tx.fetchval(load("project", "pages")["save_page"].sql, msgspec.json.encode(page).decode())
+    return number
 
 
 def _session(row: Any) -> Session:

@@ -5,7 +5,7 @@ A surface walks `CATALOGUE` and knows no operation by name, so that a new one is
 
 from typing import Final
 
-from service.operations import browsing, correcting, linking, projects, reading, searching, sessions, sql, writing
+from service.operations import browsing, correcting, forgetting, linking, projects, reading, searching, sessions, sql, writing
 from service.operations.operation import Operation
 
 CATALOGUE: Final[tuple[Operation, ...]] = (
@@ -16,6 +16,7 @@ CATALOGUE: Final[tuple[Operation, ...]] = (
     *writing.OPERATIONS,
     *correcting.OPERATIONS,
     *linking.OPERATIONS,
+    *forgetting.OPERATIONS,
     *sessions.OPERATIONS,
     *projects.OPERATIONS,
 )

@@ -1,4 +1,4 @@
-"""Making projects: a row, a schema, its tables and grants, all or nothing.
+"""Making and deleting projects: a row, a schema, its tables and grants, all or nothing.
 
 In: a workspace's id, a slug, a name, the embedding space. Out: the project's id and whether it is new.
 """
@@ -6,12 +6,18 @@ In: a workspace's id, a slug, a name, the embedding space. Out: the project's id
 import re
 from typing import Final
 
+import asyncpg
+import msgspec
+import stamina
+
 from service.db.pools import Database
-from service.errors import InvalidRequest, TooLong
+from service.db.scope import ProjectRef
+from service.errors import DatabaseBusy, InvalidRequest, NotFound, TooLong
 from service.memory.text import clean_name
 
 _SLUG: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 LONGEST_NAME: Final = 200
+_BUSY: Final = (asyncpg.LockNotAvailableError, DatabaseBusy)
 
 
 def check_slug(slug: str, what: str) -> str:
@@ -29,6 +35,19 @@ def check_name(name: str) -> str:
     if len(cleaned) > LONGEST_NAME:
         raise TooLong(f"name: at most {LONGEST_NAME} characters, not {len(cleaned)}.")
     return cleaned
+
+
+async def delete_project(database: Database, project: ProjectRef) -> dict[str, int]:
+    """Deletes a project with all it holds: how many rows each of its tables held. Raises `NotFound` or `DatabaseBusy`."""
+    try:
+        (row,) = await stamina.retry(on=_BUSY, attempts=3, timeout=None)(database.control)(
+            "drop_project", project.workspace_id, project.project_id
+        )
+    except _BUSY as error:
+        raise DatabaseBusy("The project is being read for a long time, so it was not deleted.", hint="Try again.") from error
+    if row["counts"] is None:
+        raise NotFound(f"There is no project {project.project!r} here, or the key cannot read it.")
+    return msgspec.json.decode(row["counts"], type=dict[str, int])
 
 
 async def create_project(

@@ -5,15 +5,19 @@ In: the owner's connection. Out: ids, and keys, whose text is shown once and kep
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
+import psycopg
+import stamina
 
 from service.access.keys import ALL_SCOPES, NewKey, make_key
 from service.db.queries import load
-from service.errors import InvalidRequest, NotFound
+from service.errors import DatabaseBusy, InvalidRequest, NotFound
 from service.tenants.owner import Owner, Row, run, run_one
 from service.tenants.projects import check_name, check_slug
+
+_BUSY: Final = (psycopg.errors.DeadlockDetected, psycopg.errors.LockNotAvailable)
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -50,6 +54,31 @@ def find_project(owner: Owner, workspace: Found, slug: str) -> Found:
     if row is None:
         raise NotFound(f"There is no project {slug[:80]!r} in {workspace.slug}.", hint="`muniment project list` shows them.")
     return Found(row["id"], slug)
+
+
+def delete_project(owner: Owner, workspace: Found, project: Found) -> dict[str, int]:
+    """Deletes the project with all it holds, at once: how many rows each of its tables held. Raises `DatabaseBusy`."""
+    try:
+        counts: dict[str, int] | None = stamina.retry(on=_BUSY, attempts=3, timeout=None)(_one)(
+            owner, "drop_project", workspace.id, project.id
+        )["counts"]
+    except _BUSY as error:
+        raise DatabaseBusy("The project is being read for a long time, so it was not deleted.", hint="Try again.") from error
+    if counts is None:
+        raise NotFound(f"There is no project {project.slug!r} in {workspace.slug} any more.")
+    return counts
+
+
+def delete_workspace(owner: Owner, workspace: Found) -> dict[str, dict[str, int]]:
+    """Deletes the workspace's projects one after the other, then its keys and itself; gives what each project held.
+
+    One that was stopped half-way is finished by the next call.
+    """
+    gone: dict[str, dict[str, int]] = {}
+    for row in list_rows(owner, "list_projects", workspace.id):
+        gone[row["project"]] = delete_project(owner, workspace, find_project(owner, workspace, row["project"]))
+    _one(owner, "drop_workspace", workspace.id)
+    return gone
 
 
 def create_key(

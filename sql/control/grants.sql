@@ -7,12 +7,13 @@ REVOKE ALL ON FUNCTION
     control.write_audit(text, bigint, bigint, text, text), control.mark_due(bigint), control.describe_instance(),
     control.group_role(), control.create_workspace(text, text), control.add_space(text, text, integer),
     control.create_project(bigint, text, text, integer), control.add_project_space(text, integer, text, boolean),
-    control.add_reader(text, text),
+    control.add_reader(text, text), control.drop_project(bigint, bigint), control.drop_workspace(bigint),
     control.create_key(text, bytea, bigint, text, text[], bigint[], bigint, timestamptz)
     FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
     control.find_key(text), control.touch_key(text), control.find_workspace(text), control.find_projects(bigint),
     control.write_audit(text, bigint, bigint, text, text), control.mark_due(bigint), control.describe_instance(),
-    control.add_space(text, text, integer), control.create_project(bigint, text, text, integer)
+    control.add_space(text, text, integer), control.create_project(bigint, text, text, integer),
+    control.drop_project(bigint, bigint)
     TO {login};
 GRANT EXECUTE ON FUNCTION control.mark_due(bigint) TO {group};

@@ -37,6 +37,7 @@ DATA = click.option(
     help="The data folder: the embedded Postgres lives here.",
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+YES = click.option("--yes", is_flag=True, help="Do not ask.")
 
 
 @rich_click.command()
@@ -111,7 +112,7 @@ def migrate_command(phase: Phase, as_json: bool) -> None:
 
 @rich_click.group()
 def workspace() -> None:
-    """Make and list workspaces (tenants)."""
+    """Make, list and delete workspaces (tenants)."""
 
 
 @workspace.command(name="create")
@@ -135,9 +136,24 @@ def workspace_list(data: Path, as_json: bool) -> None:
         show_rows(workspaces.list_rows(owner, "list_workspaces"), as_json)
 
 
+@workspace.command(name="delete")
+@click.argument("slug")
+@YES
+@DATA
+@JSON
+def workspace_delete(slug: str, yes: bool, data: Path, as_json: bool) -> None:
+    """Delete a workspace with its keys, its projects and all they hold. It cannot be undone."""
+    with _owner(data) as (owner, _):
+        found = workspaces.find_workspace(owner, slug)
+        if not yes:
+            click.confirm(f"Delete the workspace {slug} with all its projects?", abort=True, err=True)
+        gone = workspaces.delete_workspace(owner, found)
+    show_rows([{"workspace": slug, "project": name, **counts} for name, counts in gone.items()] or [{"workspace": slug}], as_json)
+
+
 @rich_click.group()
 def project() -> None:
-    """Make and list projects."""
+    """Make, list and delete projects."""
 
 
 @project.command(name="create")
@@ -161,6 +177,23 @@ def project_list(in_workspace: str, data: Path, as_json: bool) -> None:
     """List the projects of a workspace."""
     with _owner(data) as (owner, _):
         show_rows(workspaces.list_rows(owner, "list_projects", workspaces.find_workspace(owner, in_workspace).id), as_json)
+
+
+@project.command(name="delete")
+@click.argument("slug")
+@click.option("--workspace", "in_workspace", default="main", show_default=True)
+@YES
+@DATA
+@JSON
+def project_delete(slug: str, in_workspace: str, yes: bool, data: Path, as_json: bool) -> None:
+    """Delete a project with all it holds. It cannot be undone; `muniment export` keeps a copy."""
+    with _owner(data) as (owner, _):
+        within = workspaces.find_workspace(owner, in_workspace)
+        found = workspaces.find_project(owner, within, slug)
+        if not yes:
+            click.confirm(f"Delete the project {slug} of {in_workspace} with all it holds?", abort=True, err=True)
+        counts = workspaces.delete_project(owner, within, found)
+    show_rows([{"workspace": in_workspace, "project": slug, **counts}], as_json)
 
 
 @rich_click.group()

@@ -27,6 +27,14 @@ SELECT p.id FROM control.project AS p WHERE p.workspace_id = $1 AND p.slug = $2;
 -- The projects of a workspace.
 SELECT p.slug AS project, p.name, p.created_at FROM control.project AS p WHERE p.workspace_id = $1 ORDER BY p.id;
 
+-- name: drop_project
+-- Deletes a project with all it holds: how many rows each table held.
+SELECT control.drop_project($1::bigint, $2::bigint) AS counts;
+
+-- name: drop_workspace
+-- Deletes a workspace that has no projects, with its keys.
+SELECT control.drop_workspace($1::bigint) AS found;
+
 -- name: create_key
 -- Stores a key's hash and what the key may do.
 SELECT control.create_key($1::text, $2::bytea, $3::bigint, $4::text, $5::text[], $6::bigint[], $7::bigint, $8::timestamptz) AS made;

@@ -18,6 +18,10 @@ SELECT id, slug, name, created_at FROM control.find_projects($1);
 -- A project with its schema, or the one that stands under this slug. The space may be null.
 SELECT id, created FROM control.create_project($1, $2, $3, $4);
 
+-- name: drop_project
+-- Deletes a project of a workspace with all it holds: how many rows each table held, null when there is none.
+SELECT control.drop_project($1, $2)::text AS counts;
+
 -- name: add_space
 -- The number of an embedding space, made when it is new.
 SELECT control.add_space($1, $2, $3) AS id;
