@@ -10,6 +10,7 @@ import signal
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -21,15 +22,15 @@ from service.access.identify import open_identify
 from service.access.keys import NewKey
 from service.access.scope import Scopes
 from service.db.pools import Database
-from service.embed.choose import make_provider
-from service.embed.provider import EmbeddingProvider, EmbeddingUnavailable, ProviderOptions
+from service.embed.configured import choose_provider, provider_of
+from service.embed.provider import EmbeddingProvider
 from service.embed.query import QueryEmbedder
 from service.embed.query_cache import QueryCache
+from service.embed.spaces import backfill_limits
 from service.embed.worker import run_worker
 from service.errors import InvalidSetting
 from service.memory.redact_policy import make_redactor
 from service.operations.operation import Services
-from service.remote import Secret
 from service.search.rerankers.choose import choose_reranker
 from service.settings import Settings
 from service.surface.http import ServerState, build_app
@@ -122,7 +123,8 @@ async def _working(
     if not (options.worker and prepared.owner_url and provider.available):
         yield
         return
-    working = asyncio.create_task(run_worker(prepared.owner_url, provider, settings.worker_poll_ms / 1000, stop))
+    work = run_worker(prepared.owner_url, provider, settings.worker_poll_ms / 1000, stop, backfill_limits(settings))
+    working = asyncio.create_task(work)
     try:
         yield
     finally:
@@ -152,36 +154,20 @@ async def open_services(settings: Settings, api_url: str, provider: EmbeddingPro
     redactor = make_redactor(settings)
     reranker = choose_reranker(settings)
     database = await Database.open(api_url, max_size=settings.pool_max, prepared=settings.database_prepared)
+    embedder = None
+    if provider.available:
+        embedder = QueryEmbedder(provider, QueryCache(), settings.embedding_timeout_ms / 1000, partial(provider_of, settings))
     try:
-        embedder = QueryEmbedder(provider, QueryCache(), settings.embedding_timeout_ms / 1000) if provider.available else None
         yield Services(
             database=database, scopes=Scopes(database), settings=settings, embedder=embedder, redactor=redactor, reranker=reranker
         )
     finally:
+        if embedder is not None:
+            await embedder.close_others()
         await provider.close()
         if reranker is not None:
             await reranker.close()
         await database.close()
-
-
-def choose_provider(settings: Settings) -> EmbeddingProvider:
-    """The provider that is set; none, and a warning, where it cannot work: search by words goes on without it."""
-    local = settings.embedding_provider == "local"
-    options = ProviderOptions(
-        model=None if local else settings.embedding_model,
-        model_folder=settings.embedding_model if local else None,
-        query_prefix=settings.embedding_query_prefix,
-        document_prefix=settings.embedding_document_prefix,
-        url=settings.embedding_url,
-        key=Secret(settings.embedding_key) if settings.embedding_key else None,
-        dim=settings.embedding_dim,
-        window=settings.embedding_window,
-    )
-    try:
-        return make_provider(settings.embedding_provider, options)
-    except EmbeddingUnavailable as error:
-        log.warning("no embeddings", provider=settings.embedding_provider, reason=error.message, hint=error.hint)
-        return make_provider("none")
 
 
 class _Server(uvicorn.Server):

@@ -1,19 +1,43 @@
 """Query vectors as graph and search want them: one callable that knows its space.
 
-In: a provider, the cache of query vectors, a time limit. Out: pgvector text; `EmbeddingUnavailable` when there is none.
+In: a provider, the cache of query vectors, a time limit. Out: pgvector text; `EmbeddingUnavailable` when there is none. While projects
+move to another model, `fitting` gives the callable for the space that they are still in.
 """
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
 
 from service.embed.provider import EmbeddingProvider, Space, vector_text
 from service.embed.query_cache import QueryCache
 
 
+class Triple(Protocol):
+    """A space by what makes it one."""
+
+    @property
+    def provider(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def dim(self) -> int: ...
+
+
+MakeProvider = Callable[[Space], EmbeddingProvider | None]
+"""The provider of a space that is not the server's own, None where it cannot be had with these settings; may take a second."""
+
+
 class QueryEmbedder:
     """Makes the vector of a query, from the cache where it was asked before."""
 
-    def __init__(self, provider: EmbeddingProvider, cache: QueryCache, timeout_s: float) -> None:
+    def __init__(self, provider: EmbeddingProvider, cache: QueryCache, timeout_s: float, make_other: MakeProvider | None = None) -> None:
         self._provider = provider
         self._cache = cache
         self._timeout_s = timeout_s
+        self._make_other = make_other
+        self._others: dict[Space, asyncio.Task[QueryEmbedder | None]] = {}
 
     @property
     def space(self) -> Space:
@@ -28,3 +52,25 @@ class QueryEmbedder:
     async def __call__(self, text: str) -> str:
         """The query's vector as pgvector text; raises `EmbeddingUnavailable`."""
         return vector_text(await self._cache.query_vector(self._provider, text, self._timeout_s))
+
+    async def fitting(self, wanted: Triple | None) -> "QueryEmbedder":
+        """The embedder of a project's space; this one where there is none for it."""
+        if wanted is None or self._make_other is None:
+            return self
+        space = Space(wanted.provider, wanted.model, wanted.dim)
+        if space == self.space:
+            return self
+        if space not in self._others:
+            self._others[space] = asyncio.create_task(self._other(space, self._make_other))
+        return await asyncio.shield(self._others[space]) or self
+
+    async def _other(self, space: Space, make: MakeProvider) -> "QueryEmbedder | None":
+        provider = await asyncio.to_thread(make, space)
+        return None if provider is None else QueryEmbedder(provider, self._cache, self._timeout_s)
+
+    async def close_others(self) -> None:
+        """Closes the providers of other spaces; the server's own is closed by who made it."""
+        for other in await asyncio.gather(*self._others.values()):
+            if other is not None:
+                await other._provider.close()
+        self._others.clear()

@@ -13,6 +13,7 @@ import msgspec
 from service.db.owner import OwnerDatabase
 from service.db.queries import load
 from service.embed.provider import Space
+from service.settings import Settings
 
 MOST_INDEXED_DIM: Final = 4_000  # pgvector's limit for an index on halfvec
 _ROWS_A_SECOND: Final = 50_000  # counting takes well under a hundredth of the time that this allows for
@@ -31,6 +32,11 @@ class BackfillLimits(msgspec.Struct, frozen=True):
     stale_days: int | None = None
     grace_s: float = 60.0
     sweep_s: float = 86_400.0
+
+
+def backfill_limits(settings: Settings) -> BackfillLimits:
+    """What an operator has set."""
+    return BackfillLimits(exact_candidates=settings.exact_candidates, stale_days=settings.embedding_stale_days or None)
 
 
 class SpaceState(msgspec.Struct, frozen=True):

@@ -65,7 +65,8 @@ def serve(data: Path, host: str, port: int, worker: bool, sample: bool, as_json:
 @DATA
 def worker(data: Path) -> None:
     """Make vectors for what was written, until stopped. Needs the owner's login (MUNIMENT_OWNER_URL)."""
-    from service.app import choose_provider
+    from service.embed.configured import choose_provider
+    from service.embed.spaces import backfill_limits
     from service.embed.worker import run_worker
 
     settings = _settings()
@@ -81,7 +82,7 @@ def worker(data: Path) -> None:
                 "There is no embedding provider, so the worker has nothing to do.", hint="Set MUNIMENT_EMBEDDING_PROVIDER."
             )
         try:
-            await run_worker(url, provider, settings.worker_poll_ms / 1000, stop)
+            await run_worker(url, provider, settings.worker_poll_ms / 1000, stop, backfill_limits(settings))
         finally:
             await provider.close()
 

@@ -5,6 +5,6 @@ ALTER TABLE space
     ADD COLUMN piece_count bigint,
     ADD COLUMN page_count bigint,
     ADD COLUMN counted_at timestamptz,
-    ADD COLUMN index_kinds smallint[] NOT NULL DEFAULT '{}',
+    ADD COLUMN index_kinds integer[] NOT NULL DEFAULT '{}',
     ADD COLUMN fresh_from timestamptz,
     ADD COLUMN retired_at timestamptz;

@@ -24,11 +24,15 @@ SELECT (SELECT count(*) FROM m_0.event) AS events, (SELECT count(*) FROM m_0.pag
     (SELECT max(e."timestamp") FROM m_0.event AS e) AS newest_event;
 
 -- name: count_vectors
--- Events and passages with an up-to-date vector in the current space, and those whose embedding was given up.
-SELECT count(*) AS passages_embedded, count(*) FILTER (WHERE v.kind = 0) AS events_embedded,
-    (SELECT count(*) FROM m_0.embed_failure AS f JOIN m_0.space AS s ON s.id = f.space_id AND s.current
-        JOIN m_0.passage AS p ON p.id = f.passage_id AND p.text_hash = f.text_hash WHERE f.retry_at IS NULL) AS passages_failed,
-    (SELECT count(*) FROM m_0.embed_failure AS f JOIN m_0.space AS s ON s.id = f.space_id AND s.current
+-- Events and passages with an up-to-date vector in the current space, and those without one whose embedding was given up.
+WITH good AS MATERIALIZED (
+    SELECT v.passage_id, v.kind FROM m_0.vector_0 AS v JOIN m_0.passage AS p ON p.id = v.passage_id AND p.text_hash = v.text_hash
+), failed AS MATERIALIZED (
+    SELECT p.event_id IS NOT NULL AND p.number = 0 AS head
+    FROM m_0.embed_failure AS f JOIN m_0.space AS s ON s.id = f.space_id AND s.current
         JOIN m_0.passage AS p ON p.id = f.passage_id AND p.text_hash = f.text_hash
-        WHERE f.retry_at IS NULL AND p.event_id IS NOT NULL AND p.number = 0) AS events_failed
-FROM m_0.vector_0 AS v JOIN m_0.passage AS p ON p.id = v.passage_id AND p.text_hash = v.text_hash;
+    WHERE f.retry_at IS NULL AND NOT EXISTS (SELECT FROM good AS g WHERE g.passage_id = f.passage_id)
+)
+SELECT count(*) AS passages_embedded, count(*) FILTER (WHERE g.kind = 0) AS events_embedded,
+    (SELECT count(*) FROM failed) AS passages_failed, (SELECT count(*) FROM failed AS f WHERE f.head) AS events_failed
+FROM good AS g;

@@ -16,7 +16,7 @@ SELECT s.id, s.provider, s.model, s.dim, s.current, s.head_count + s.piece_count
         WHERE l.relation = to_regclass(format('m_0.vector_%s', s.id)) AND l.mode = 'ShareUpdateExclusiveLock' AND l.granted
     ) AS building
 FROM m_0.space AS s LEFT JOIN LATERAL (
-    SELECT array_agg(right(c.relname, 1)::smallint) FILTER (WHERE i.indisvalid) AS ready, bool_or(NOT i.indisvalid) AS begun
+    SELECT array_agg(right(c.relname, 1)::integer) FILTER (WHERE i.indisvalid) AS ready, bool_or(NOT i.indisvalid) AS begun
     FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid
     WHERE i.indrelid = to_regclass(format('m_0.vector_%s', s.id)) AND c.relname ~ '_hnsw_[0-2]$'
 ) AS x ON true
@@ -64,7 +64,7 @@ RETURNING s.head_count, s.piece_count, s.page_count;
 
 -- name: note_index_kinds
 -- Which kinds of vectors should have an index.
-UPDATE m_0.space AS s SET index_kinds = $2::smallint[] WHERE s.id = $1 AND s.index_kinds <> $2::smallint[];
+UPDATE m_0.space AS s SET index_kinds = $2::integer[] WHERE s.id = $1 AND s.index_kinds <> $2::integer[];
 
 -- name: retire_others
 -- The spaces that no query uses any more, and for how many seconds. Only sent when the space $1 is the current one.
