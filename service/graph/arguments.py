@@ -14,7 +14,7 @@ from service.graph.limits import GraphLimits
 from service.graph.rejection import grammar, misfit
 from service.graph.slots import Runtime, Slot, place
 from service.graph.terms import Plan
-from service.graph.values import Given, clean, number_of, one, resolve, shown
+from service.graph.values import Given, clean, number_of, one, resolve, shown, whole
 
 DEFAULT_K = 5
 DEFAULT_LIMIT = 20
@@ -72,7 +72,7 @@ def fill(query: Compiled, params: Mapping[str, object], limits: GraphLimits) -> 
         limit=limit,
         limit_given=plan.limit is not None,
         clamps=tuple(clamps),
-        unused=tuple(f"parameter ${name} is not used in the query" for name in sorted(set(params) - plan.parameters)),
+        unused=tuple(f"parameter ${whole(name)} is not used in the query" for name in sorted(set(params) - plan.parameters)),
     )
 
 

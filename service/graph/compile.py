@@ -20,7 +20,7 @@ from service.graph.relations.protocol import column
 from service.graph.slots import Slots, Statement, written
 from service.graph.terms import MatchPlan, Plan
 
-CACHED = 512
+CACHED = 256
 
 
 class Clause(msgspec.Struct, frozen=True):

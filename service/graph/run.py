@@ -26,6 +26,7 @@ from service.graph.limits import GraphLimits
 from service.graph.rejection import GraphRejection
 from service.graph.relations.protocol import Label
 from service.graph.start import NoVector, StartStage
+from service.graph.values import whole
 from service.graph.walker import Walker, numbered
 
 _TEXTS: Mapping[Label, str] = {"Event": "event_texts", "Entity": "entity_texts", "Tag": "tag_texts"}
@@ -73,6 +74,7 @@ async def run_query(
     limits: GraphLimits,
 ) -> GraphAnswer:
     """The answer to `query`, within `limits`; what a budget cuts is marked in it."""
+    query = whole(query)
     budget = Budget(limits.deadline_ms, limits.statement_ms)
     checked = compiled(query, vectors=True)
     try:

@@ -17,12 +17,14 @@ import msgspec
 from service.graph.ast import Comparison, Constant, Listing, Param, Scalar
 from service.graph.rejection import GraphRejection, misfit, nearest
 from service.graph.relations.protocol import Choice, Fraction, Kind, Label, Rule, Whole
+from service.memory.names import fold
 from service.memory.scripts import fold_name
 
 PREFIXES: Mapping[Label, str] = {"Event": "evt", "Entity": "ent", "Tag": "tag"}
 _ID = re.compile(r"(evt|ent|tag)_([1-9][0-9]{0,18})", re.ASCII)
 _LAST_ID = 2**63 - 1
 _HIGHEST = 1e308
+_FARTHEST = 10**30
 # Stands for values of unlike types where a column may be null: nothing stored equals it, and null stays null.
 _NEVER = {"integer": Decimal("NaN"), "float": float("nan"), "time": datetime.max.replace(tzinfo=UTC)}
 ARRAYS: Mapping[Kind, str] = {
@@ -47,15 +49,14 @@ def number_of(public_id: object, label: Label) -> int | None:
     return number if number <= _LAST_ID else None
 
 
+def whole(text: str) -> str:
+    """Text without halves of characters: U+FFFD stands for each."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def clean(text: str) -> str:
     """Text as it is stored and compared: NFC, and U+FFFD for what Postgres cannot hold."""
-    whole = text.replace("\x00", "�").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return unicodedata.normalize("NFC", whole)
-
-
-def fold(text: str) -> str:
-    """Text without differences of case and width, as the stored names have it."""
-    return fold_name(clean(text))
+    return unicodedata.normalize("NFC", whole(text.replace("\x00", "\ufffd")))
 
 
 def resolve(given: Given, params: Mapping[str, object]) -> Answer:
@@ -68,7 +69,7 @@ def resolve(given: Given, params: Mapping[str, object]) -> Answer:
         case Param(name=name, at=at):
             if name not in params:
                 likely = nearest(name, params)
-                hint = f"add {name} to params" + (f", or write ${likely}" if likely else "")
+                hint = f"add {name} to params" + (f", or write ${whole(likely)}" if likely else "")
                 raise misfit(f"the parameter ${name} is missing", at, hint)
             value = params[name]
             if isinstance(value, list | tuple):
@@ -104,7 +105,10 @@ def _alike(value: Scalar, kind: Kind, label: Label, given: Given) -> Bound:
         case "text" | "list":
             return clean(value) if isinstance(value, str) else None
         case "integer":
-            return Decimal(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                return None
+            # Nothing stored lies beyond; Postgres's numeric does not take any number of digits.
+            return Decimal(min(max(value, -_FARTHEST), _FARTHEST))
         case "float":
             if isinstance(value, bool) or not isinstance(value, int | float):
                 return None
@@ -196,7 +200,7 @@ class Piece(msgspec.Struct, frozen=True):
             return None
         if not isinstance(value, str):
             raise misfit(f"{shown(self.given)} is not text, and CONTAINS looks for text", self.given.at, "pass a piece of a name")
-        piece = fold(value)
+        piece = fold(clean(value))
         if piece.isascii() and len(piece) < 2:
             raise misfit(
                 f"{shown(self.given)} is too short for CONTAINS", self.given.at, "give at least 2 ASCII characters, or 1 other character"
