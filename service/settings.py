@@ -37,6 +37,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     oidc_scope_claim: str = "scope"
     oidc_scope_map: list[str] = []
     oidc_leeway_s: Annotated[int, Meta(ge=0, le=300)] = 30
+    rate_key_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+    rate_workspace_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
     allowed_hosts: list[str] = []
     allowed_origins: list[str] = []
     body_max_bytes: Positive = 10 * 1024 * 1024
