@@ -17,7 +17,6 @@ import msgspec
 from service.graph.ast import Comparison, Constant, Listing, Param, Scalar
 from service.graph.rejection import GraphRejection, misfit, nearest
 from service.graph.relations.protocol import Choice, Fraction, Kind, Label, Rule, Whole
-from service.memory.names import fold
 from service.memory.scripts import fold_name
 
 PREFIXES: Mapping[Label, str] = {"Event": "evt", "Entity": "ent", "Tag": "tag"}
@@ -200,7 +199,7 @@ class Piece(msgspec.Struct, frozen=True):
             return None
         if not isinstance(value, str):
             raise misfit(f"{shown(self.given)} is not text, and CONTAINS looks for text", self.given.at, "pass a piece of a name")
-        piece = fold(clean(value))
+        piece = fold_name(clean(value))
         if piece.isascii() and len(piece) < 2:
             raise misfit(
                 f"{shown(self.given)} is too short for CONTAINS", self.given.at, "give at least 2 ASCII characters, or 1 other character"
