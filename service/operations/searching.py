@@ -20,6 +20,7 @@ from service.operations.writing import Project, Workspace
 from service.search.answer import SearchAnswer
 from service.search.parse import SearchRequest, SearchSettings, read_moment
 from service.search.run import memory_query as search
+from service.settings import Settings
 
 
 class MemoryQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,15 +84,19 @@ async def query_memory_graph(services: Services, caller: Caller, request: QueryM
     if not settings.graph:
         raise NotFound("Graph queries are off on this server.")
     project = await services.scopes.one(caller, request.workspace, request.project)
-    limits = GraphLimits(
+    async with fitting_embedder(services, [project]) as embed:
+        return await run_query(services.database, project, request.query, request.params, embed=embed, limits=graph_limits(settings))
+
+
+def graph_limits(settings: Settings) -> GraphLimits:
+    """What one graph query may take on this server."""
+    return GraphLimits(
         deadline_ms=settings.graph_deadline_ms,
         statement_ms=settings.graph_statement_ms,
         row_budget=settings.graph_row_budget,
         exact_candidates=settings.exact_candidates,
         scoped_match=settings.scoped_match,
     )
-    async with fitting_embedder(services, [project]) as embed:
-        return await run_query(services.database, project, request.query, request.params, embed=embed, limits=limits)
 
 
 @asynccontextmanager

@@ -28,7 +28,7 @@ class Linker:
 
     def __init__(self, database: Database, project: ProjectRef, memory: Memory) -> None:
         self.services = Services(database=database, scopes=Scopes(database), settings=Settings(), embedder=None)
-        self.caller = Caller("me", project.workspace_id, project.workspace, project.role, ALL_SCOPES, None, project.project_id)
+        self.caller = Caller("me", project.workspace_id, project.workspace, project.role, frozenset(ALL_SCOPES), None, project.project_id)
         self.memory, self.project = memory, project
 
     async def link(self, relation: Any, start: str, end: str, **more: Any) -> str:
