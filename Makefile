@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-deploy check format bench clean
+.PHONY: help setup run test test-deploy check format bench bench-retrieval clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ format: setup ## Format the code
 
 bench: setup ## Measure (see bench/README.md)
 	$(BIN)/python -m bench $(ARGS)
+
+bench-retrieval: setup ## Measure how well search finds: FILE=conversations.jsonl
+	$(BIN)/python -m bench retrieval $(FILE)
 
 clean: ## Remove the virtual environment and what tools left
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache dist build

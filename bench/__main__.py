@@ -1,13 +1,22 @@
-"""`python -m bench [first] [--events N] [--pages N] [--model]`."""
+"""`python -m bench [first | retrieval FILE]`; see bench/README.md."""
 
 import argparse
+from pathlib import Path
 
-from bench import first
+from bench import first, retrieval
 
 parser = argparse.ArgumentParser(prog="bench", description="What is measured: bench/README.md")
-parser.add_argument("what", nargs="?", default="first", choices=["first"])
-parser.add_argument("--events", type=int, default=20_000)
-parser.add_argument("--pages", type=int, default=1_000)
-parser.add_argument("--model", action="store_true", help="let the real model make the vectors")
+kinds = parser.add_subparsers(dest="what")
+main_job = kinds.add_parser("first", help="search and a graph query on 20,000 events and 1,000 pages")
+main_job.add_argument("--events", type=int, default=20_000)
+main_job.add_argument("--pages", type=int, default=1_000)
+main_job.add_argument("--model", action="store_true", help="let the real model make the vectors")
+found = kinds.add_parser("retrieval", help="recall on conversations with questions")
+found.add_argument("file", type=Path)
 options = parser.parse_args()
-first.run(options.events, options.pages, model=options.model)
+if options.what == "retrieval":
+    retrieval.run(options.file)
+elif options.what == "first":
+    first.run(options.events, options.pages, model=options.model)
+else:
+    first.run()
