@@ -177,6 +177,10 @@ def _call(cursor: Cursor) -> Operand:
         cursor.expect(")", "close the call with )")
         return Aggregate(function="count", argument=None, distinct=False, at=token.at)
     distinct = cursor.takes_word("DISTINCT")
+    if distinct and cursor.sees("*"):
+        raise grammar(
+            "DISTINCT * is not part of the subset", cursor.token.at, f"write {function}(DISTINCT x) with a variable or a property"
+        )
     argument = read_operand(cursor)
     cursor.expect(")", "an aggregate takes one argument; close the call with )")
     if isinstance(argument, Aggregate):

@@ -26,7 +26,10 @@ def columns_of(items: Sequence[Item], bindings: Bindings) -> tuple[Column, ...]:
 
 def order_of(query: Query, columns: Sequence[Column], bindings: Bindings) -> tuple[SortKey, ...]:
     """The keys of ORDER BY: returned columns, or terms of the row where the rows are not grouped."""
-    return tuple(_key(sort, query, columns, bindings) for sort in query.order)
+    aliased = {c.name: c.term for c, item in zip(columns, query.items, strict=True) if item.alias and isinstance(c.term, NodeTerm)}
+    # A returned node can be asked for its properties by its alias too.
+    seen = Bindings(nodes={**bindings.nodes, **aliased}, edges=bindings.edges)
+    return tuple(_key(sort, query, columns, seen) for sort in query.order)
 
 
 def _key(sort: Sort, query: Query, columns: Sequence[Column], bindings: Bindings) -> SortKey:

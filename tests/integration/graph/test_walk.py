@@ -308,6 +308,25 @@ async def test_ids_sort_by_number_and_nulls_last(ask: Any, memory: Any, small: P
         assert [row[0] is None for row in answer.rows] == [False] * 6 + [True] * 5
 
 
+@pytest.mark.parametrize(
+    ("returned", "order", "expected"),
+    [
+        ("e.name AS x, count(a) AS c", "c DESC, x", ["save format", "inventory", "bug 7", "Ümlaut Bug"]),
+        ("e.name, count(a)", "count(a) DESC, e.name DESC", ["save format", "inventory", "Ümlaut Bug", "bug 7"]),
+        ("e.name AS count, count(a) AS order", "order, count", ["bug 7", "Ümlaut Bug", "inventory", "save format"]),
+        ("DISTINCT e.name", "e.name DESC", ["Ümlaut Bug", "save format", "inventory", "bug 7"]),
+        ("DISTINCT e AS node", "node.name DESC", ["Ümlaut Bug", "save format", "inventory", "bug 7"]),
+    ],
+)
+async def test_order_by_alias_by_expression_and_by_second_key(
+    ask: Any, thread: list[str], returned: str, order: str, expected: list[str]
+) -> None:
+    answer = await ask(
+        f"START a = events(ids: ['evt_1', 'evt_2', 'evt_3']) MATCH (a)-[:PARTICIPATED_IN]-(e) RETURN {returned} ORDER BY {order}"
+    )
+    assert [row[0]["name"] if isinstance(row[0], dict) else row[0] for row in answer.rows] == expected
+
+
 async def test_numbers_beyond_doubles_stay_exact(ask: Any, database: Database, small: ProjectRef) -> None:
     large = 2**53 + 1
     await link(database, small, "INSERT INTO m_0.event (id, summary) VALUES ($1, 'x')", [(large,), (large - 1,)])

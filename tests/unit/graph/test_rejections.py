@@ -144,6 +144,7 @@ GRAMMAR = [
     (START + "RETURN min(a)", "min of a node", "min(x.timestamp)"),
     (START + "RETURN length(a)", "the function length", "the functions are"),
     (START + "RETURN cuont(a)", "the function cuont", "did you mean count?"),
+    (START + "RETURN count(DISTINCT *)", "DISTINCT *", "count(DISTINCT x)"),
     (START + "RETURN sum(*)", "sum(*)", "sum(x.property)"),
     (START + "RETURN count(1)", "of a literal", "count(*)"),
     (START + "RETURN a.sumary", "no property sumary", "did you mean summary?"),
