@@ -6,7 +6,7 @@ lock); several share the projects. No transaction is open while the provider wor
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -34,13 +34,17 @@ log = structlog.get_logger("muniment.backfill")
 
 
 class Round(msgspec.Struct):
-    """What one round did: projects looked at, vectors stored, passages that failed; whether more can be done at once; indexes to build."""
+    """What one round did: projects looked at, vectors stored, passages that failed; whether more can be done at once; indexes to build.
+
+    `unavailable` is why the provider gave nothing, if it did not.
+    """
 
     projects: int = 0
     stored: int = 0
     failed: int = 0
     more: bool = False
     unindexed: list[Unindexed] = []
+    unavailable: EmbeddingUnavailable | None = None
 
 
 class _Turn(msgspec.Struct, frozen=True):
@@ -55,8 +59,16 @@ class _Turn(msgspec.Struct, frozen=True):
 class Backfill:
     """Fills one space, the provider's, from its first round on; stands back when another worker has chosen another one since."""
 
-    def __init__(self, owner: OwnerDatabase, provider: EmbeddingProvider, limits: BackfillLimits | None = None) -> None:
+    def __init__(
+        self,
+        owner: OwnerDatabase,
+        provider: EmbeddingProvider,
+        limits: BackfillLimits | None = None,
+        watch: Callable[[int], None] | None = None,
+    ) -> None:
+        """`watch` is told after each batch how many passages it dealt with."""
         self._owner = owner
+        self._watch = watch
         self._provider = provider
         self._limits = limits or BackfillLimits()
         self._spaces = ProjectSpaces(owner, self._limits)
@@ -65,12 +77,12 @@ class Backfill:
         self._control = load("control", "worker")
         self._project = load("project", "embed")
 
-    async def run_round(self) -> Round:
-        """Gives each project that is due its turn; raises `DatabaseUnavailable` when the database is away."""
+    async def run_round(self, only: Sequence[int] | None = None) -> Round:
+        """Gives each project that is due its turn, or each of some projects; raises `DatabaseUnavailable` when the database is away."""
         done = Round()
         space = await self._chosen()
         await self._look_for_sweeps(space)
-        due = await self._owner.fetch(self._control["due_projects"].sql, PROJECTS_A_ROUND, space, self._limits.sweep_s)
+        due = await self._owner.fetch(self._control["due_projects"].sql, PROJECTS_A_ROUND, space, self._limits.sweep_s, only)
         for row in due:
             done.projects += 1
             try:
@@ -78,6 +90,7 @@ class Backfill:
             except ProjectGone:
                 await self._owner.fetch(self._control["clear_due"].sql, row["project_id"], row["saves"])
             except EmbeddingUnavailable as error:
+                done.unavailable = error
                 log.warning("embedding unavailable", provider=error.space.provider, model=error.space.model, reason=error.reason)
                 await self._owner.fetch(self._control["postpone"].sql, row["project_id"], UNAVAILABLE_WAIT_S, row["saves"])
         done.more = done.more or len(due) == PROJECTS_A_ROUND
@@ -193,6 +206,8 @@ class Backfill:
             await self._owner.fetch(self._project["note_failures"].sql, space, *failures, ATTEMPTS, project=project)
         done.stored += len(good)
         done.failed += len(bad)
+        if self._watch is not None:
+            self._watch(len(rows))
 
 
 def _text(row: Any) -> str:

@@ -86,6 +86,15 @@ class ProjectSpaces:
         rows = await self._owner.fetch(self._project["find_space"].sql, space, self._limits.stale_days, project=project)
         return rows[0] if rows else None
 
+    async def make_stale(self, project: int, space: int) -> None:
+        """All vectors of the space are to be made again, and what failed is tried again; waits for the worker that has the project."""
+        await self._owner.fetch(self._control["lock_project"].sql, str(project))
+        try:
+            await self.take(project, space)
+            await self._owner.fetch(self._project["make_stale"].sql, space, project=project)
+        finally:
+            await self._owner.fetch(self._control["unlock_project"].sql, str(project))
+
     async def begin_sweep(self, project: int, space: int) -> None:
         """All passages are looked at again; noted after the fact, so that a crash in between repeats it."""
         await self._owner.fetch(self._project["restart_space"].sql, space, project=project)

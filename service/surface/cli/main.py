@@ -22,6 +22,7 @@ _COMMANDS: Final = {
     "status": "service.surface.cli.search:status",
     "connect": "service.surface.cli.connect:connect",
     "worker": "service.surface.cli.server:worker",
+    "embed": "service.surface.cli.embed:embed",
     "migrate": "service.surface.cli.server:migrate_command",
     "workspace": "service.surface.cli.server:workspace",
     "project": "service.surface.cli.server:project",

@@ -5,17 +5,14 @@ These talk to the database, under the logins that the settings name; the other c
 
 import asyncio
 import json
-import os
 import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import click
-import msgspec
 import platformdirs
 import rich_click
 
@@ -23,8 +20,9 @@ from service.errors import InvalidSetting
 from service.observe.logs import configure_logs
 from service.settings import Settings, load_settings
 from service.surface.cli.output import show_rows
+from service.surface.cli.owner_login import named_owner, owner_login
 from service.tenants import workspaces
-from service.tenants.bootstrap import ensure_pepper, prepare_database
+from service.tenants.bootstrap import ensure_pepper
 from service.tenants.migrate import Phase, migrate
 from service.tenants.owner import Owner, owner_connection
 
@@ -70,7 +68,7 @@ def worker(data: Path) -> None:
     from service.embed.worker import run_worker
 
     settings = _settings()
-    url = _owner_url(settings)
+    url = named_owner(settings)
 
     async def work() -> None:
         stop = asyncio.Event()
@@ -96,7 +94,7 @@ def worker(data: Path) -> None:
 def migrate_command(phase: Phase, as_json: bool) -> None:
     """Bring the database to what this version expects; safe to repeat. Needs the owner's login."""
     settings = _settings()
-    report = migrate(_owner_url(settings), settings.database_url if settings.owner_url else None, phase=phase)
+    report = migrate(named_owner(settings), settings.database_url if settings.owner_url else None, phase=phase)
     shown = {"applied": report.applied, "failed": report.failed}
     if as_json:
         click.echo(json.dumps(shown))
@@ -266,31 +264,10 @@ def _settings() -> Settings:
     return settings
 
 
-def _owner_url(settings: Settings) -> str:
-    url = settings.owner_url or settings.database_url
-    if url is None:
-        raise InvalidSetting("No database is named.", hint="Set MUNIMENT_OWNER_URL to the owner's login.")
-    return url
-
-
 @contextmanager
 def _owner(data: Path) -> Generator[tuple[Owner, str]]:
-    """The owner's connection: to the database that the settings name, to the server that runs on the data folder, or to one started for it."""
+    """The owner's connection, and the secret that keys are hashed with."""
     settings = load_settings()
     data = data.expanduser().absolute()
-    running = data / "connection.json"
-    if settings.database_url is not None or settings.owner_url is not None:
-        with owner_connection(_owner_url(settings)) as owner:
-            yield owner, settings.key_pepper
-    elif running.exists():
-        known: dict[str, Any] = msgspec.json.decode(running.read_bytes())
-        with owner_connection(known["database"]) as owner:
-            yield owner, ensure_pepper(settings, data)
-    else:
-        os.makedirs(data, exist_ok=True)
-        prepared = prepare_database(settings, data, owner_needed=True)
-        try:
-            with owner_connection(prepared.owner_url or prepared.api_url) as owner:
-                yield owner, ensure_pepper(settings, data)
-        finally:
-            prepared.stop()
+    with owner_login(settings, data) as url, owner_connection(url) as owner:
+        yield owner, settings.key_pepper if settings.owner_url is not None else ensure_pepper(settings, data)

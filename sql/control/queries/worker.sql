@@ -1,8 +1,10 @@
 -- name: due_projects
--- Projects with work that can be done now, the longest waiting first; none for a worker whose space $2 is not the chosen one any more.
+-- Projects with work that can be done now, the longest waiting first, of all or of some; none for a worker whose space $2 is not the
+-- chosen one any more.
 SELECT d.project_id, d.saves, coalesce(p.swept_at < now() - make_interval(secs => $3), true) AS sweep
 FROM control.due AS d JOIN control.project AS p ON p.id = d.project_id
 WHERE d.next_at <= now() AND (SELECT i.space_id FROM control.instance AS i) = $2
+    AND ($4::bigint[] IS NULL OR d.project_id = ANY($4::bigint[]))
 ORDER BY d.next_at LIMIT $1;
 
 -- name: clear_due
@@ -56,6 +58,10 @@ SELECT control.drop_project_space($1, $2) AS dropped;
 -- name: try_lock_project
 -- One worker at a time on a project's vectors; held until it is given back or the connection ends.
 SELECT pg_try_advisory_lock(hashtextextended('muniment embed ' || $1, 0)) AS taken;
+
+-- name: lock_project
+-- Waits for that lock.
+SELECT pg_advisory_lock(hashtextextended('muniment embed ' || $1, 0));
 
 -- name: unlock_project
 -- Gives the lock back.

@@ -1,0 +1,43 @@
+"""The owner's login for commands that talk to the database: of the settings, of the server that runs on the data folder, or of one that is
+started for the command.
+
+In: settings and a data folder. Out: a connection string, for as long as the block lasts.
+"""
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from service.errors import InvalidSetting
+from service.settings import Settings
+from service.tenants.bootstrap import prepare_database
+
+
+def named_owner(settings: Settings) -> str:
+    """The owner's login that the settings name; raises `InvalidSetting` when they name none."""
+    url = settings.owner_url or settings.database_url
+    if url is None:
+        raise InvalidSetting("No database is named.", hint="Set MUNIMENT_OWNER_URL to the owner's login.")
+    return url
+
+
+@contextmanager
+def owner_login(settings: Settings, data: Path) -> Generator[str]:
+    """The owner's connection string; an embedded server that was started for it is stopped at the end."""
+    running = data / "connection.json"
+    if settings.database_url is not None or settings.owner_url is not None:
+        yield named_owner(settings)
+    elif running.exists():
+        known: dict[str, Any] = msgspec.json.decode(running.read_bytes())
+        yield known["database"]
+    else:
+        os.makedirs(data, exist_ok=True)
+        prepared = prepare_database(settings, data, owner_needed=True)
+        try:
+            yield prepared.owner_url or prepared.api_url
+        finally:
+            prepared.stop()
