@@ -5,12 +5,26 @@ A surface walks `CATALOGUE` and knows no operation by name, so that a new one is
 
 from typing import Final
 
-from service.operations import browsing, correcting, forgetting, linking, meaning, projects, reading, searching, sessions, sql, writing
+from service.operations import (
+    browsing,
+    connections,
+    correcting,
+    forgetting,
+    linking,
+    meaning,
+    projects,
+    reading,
+    searching,
+    sessions,
+    sql,
+    writing,
+)
 from service.operations.operation import Operation
 
 CATALOGUE: Final[tuple[Operation, ...]] = (
     *searching.OPERATIONS,
     *meaning.OPERATIONS,
+    *connections.OPERATIONS,
     *sql.OPERATIONS,
     *reading.OPERATIONS,
     *browsing.OPERATIONS,

@@ -72,7 +72,7 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class GraphExample(msgspec.Struct, frozen=True):
-    """A query that query_memory_graph runs as it is."""
+    """A query of the graph language that runs as it is."""
 
     query: str
     params: dict[str, Any]
