@@ -10,8 +10,10 @@ import httpx2
 import pytest
 import pytest_asyncio
 import uvicorn
+from litestar import Litestar
 
-from service.access.keys import KeyRing, make_key
+from service.access.identify import open_identify
+from service.access.keys import make_key
 from service.access.scope import Scopes
 from service.db.embedded import EmbeddedServer
 from service.db.pools import Database
@@ -53,14 +55,21 @@ async def run_app(database: Database, settings: Settings, catalogue: Sequence[Op
     """Serves the catalogue until left."""
     services = Services(database=database, scopes=Scopes(database), settings=settings, embedder=None)
     state = ServerState()
-    app = build_app(services, KeyRing(database, PEPPER), state, catalogue=catalogue)
+    async with open_identify(settings, database, PEPPER) as identify:
+        app = build_app(services, identify, state, catalogue=catalogue)
+        async with _served(app) as url:
+            yield Running(url, services, state)
+
+
+@asynccontextmanager
+async def _served(app: Litestar) -> AsyncIterator[str]:
     with free_socket() as listener:
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=5))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         while not server.started and not serving.done():  # noqa: ASYNC110  (uvicorn has no event)
             await asyncio.sleep(0)
         try:
-            yield Running(f"http://127.0.0.1:{listener.getsockname()[1]}", services, state)
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             server.should_exit = True
             await serving
