@@ -216,7 +216,7 @@ def _scoped(query: Query, patterns: Patterns, start: StartPlan, asked: Sequence[
     terms = [term.argument if isinstance(term, AggregateTerm) else term for term in asked]
     terms += [term for draft in drafts for test in draft.tests for term in row_terms(test)]
     if any(isinstance(term, ScoreTerm) for term in terms):
-        used.append(Feature("score", query.at))
+        used.append(Feature(f"{query.start.variable}.score", query.at))
     return tuple(used)
 
 

@@ -6,13 +6,14 @@ an error.
 
 from collections.abc import Sequence
 
+import asyncpg
 import msgspec
 from msgspec import UNSET
 
 from service.db.budget import Budget, Cut
 from service.db.queries import load
 from service.db.transaction import Tx
-from service.graph.answer import Candidates, StartOutcome, StartReport, Truncation
+from service.graph.answer import Candidates, CutReason, StartOutcome, StartReport, Truncation
 from service.graph.arguments import StartArguments
 from service.graph.limits import GraphLimits
 from service.graph.terms import StartKind
@@ -59,7 +60,7 @@ class StartStage(msgspec.Struct, frozen=True):
         except Cut as cut:
             return self._cut(cut.reason, None)
 
-    async def _fetch(self, name: str, *args: object):
+    async def _fetch(self, name: str, *args: object) -> Sequence[asyncpg.Record]:
         return await self.tx.fetch(load("project", "graph")[name].sql, *args, budget=self.budget)
 
     @property
@@ -75,13 +76,13 @@ class StartStage(msgspec.Struct, frozen=True):
             report = msgspec.structs.replace(report, hub=False)
         return report
 
-    def _cut(self, reason: str, note: str | None) -> StartOutcome:
-        details = {
+    def _cut(self, reason: CutReason, note: str | None) -> StartOutcome:
+        details: dict[CutReason, str] = {
             "no_embedding": "no query vector could be had",
             "statement_timeout": "the start was stopped at the statement timeout",
             "deadline": "the start was stopped at the deadline",
         }
-        cut = Truncation("start", reason, details[reason])  # type: ignore[arg-type]
+        cut = Truncation("start", reason, details[reason])
         report = msgspec.structs.replace(self._report(0), candidates=UNSET)
         return StartOutcome((), (), report, cuts=(cut,), missing=() if note is None else (note,), lost=True)
 
@@ -104,14 +105,14 @@ class StartStage(msgspec.Struct, frozen=True):
         outcome = self._scored(rows, report, unembedded=events - vectors)
         return self._unfilled(outcome) if len(rows) < min(self.asked.k, vectors) else outcome
 
-    def _scored(self, rows: Sequence[object], report: StartReport, *, unembedded: int) -> StartOutcome:
+    def _scored(self, rows: Sequence[asyncpg.Record], report: StartReport, *, unembedded: int) -> StartOutcome:
         missing: tuple[str, ...] = ()
         if unembedded > 0:
             report = msgspec.structs.replace(report, unembedded=unembedded)
             missing = (f"start: {unembedded} events in scope have no vector yet and were not candidates",)
         return StartOutcome(
-            ids=tuple(row["owner_id"] for row in rows),  # type: ignore[index]
-            scores=tuple(row["score"] for row in rows),  # type: ignore[index]
+            ids=tuple(row["owner_id"] for row in rows),
+            scores=tuple(row["score"] for row in rows),
             report=report,
             missing=missing,
         )

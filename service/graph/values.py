@@ -10,7 +10,8 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import cast
+from operator import ge, gt, le, lt
+from typing import Any, cast
 
 import msgspec
 
@@ -23,6 +24,7 @@ PREFIXES: Mapping[Label, str] = {"Event": "evt", "Entity": "ent", "Tag": "tag"}
 _ID = re.compile(r"(evt|ent|tag)_([1-9][0-9]{0,18})", re.ASCII)
 _LAST_ID = 2**63 - 1
 _HIGHEST = 1e308
+_ORDERS: Mapping[str, Callable[[Any, Any], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
 _FARTHEST = 10**30
 # Stands for values of unlike types where a column may be null: nothing stored equals it, and null stays null.
 _NEVER = {"integer": Decimal("NaN"), "float": float("nan"), "time": datetime.max.replace(tzinfo=UTC)}
@@ -242,13 +244,7 @@ def _compare(op: Comparison, left: Scalar, right: Scalar) -> bool | None:
         return (alike and a == b) is (op == "=")
     if not alike:
         return None
-    orders: Mapping[str, Callable[[], bool]] = {
-        "<": lambda: a < b,  # type: ignore[operator]
-        "<=": lambda: a <= b,  # type: ignore[operator]
-        ">": lambda: a > b,  # type: ignore[operator]
-        ">=": lambda: a >= b,  # type: ignore[operator]
-    }
-    return orders[op]()
+    return _ORDERS[op](a, b)
 
 
 def _family(value: object) -> type:

@@ -62,27 +62,31 @@ async def store(database: Database, project: ProjectRef, graph: Any) -> None:
             [t.rpartition("/")[2] for t in graph.tags],
             [queries.oracle.fold(t) for t in graph.tags],
         )
-        await _pairs(tx, 'participation (event_id, entity_id, "timestamp")', "bigint[]", [(v, e) for v, e in graph.part], graph)
-        await _pairs(tx, 'membership (event_id, tag_id, kind, "timestamp")', "text[]", graph.member, graph)
-        await _pairs(tx, "next_link (from_id, to_id, source)", "text[]", graph.next, None)
-        await tx.fetch(
-            "INSERT INTO m_0.resolution (plan_id, evidence_id, revoked_at) SELECT a, b, CASE WHEN r THEN now() END FROM unnest($1::bigint[], $2::bigint[], $3::boolean[]) AS u (a, b, r)",
-            *_columns(graph.resolved, 3),
-        )
-        await tx.fetch(
-            "INSERT INTO m_0.alias (a_id, b_id, confidence) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::real[])",
-            *_columns(graph.alias, 3),
-        )
-        await tx.fetch(
-            "INSERT INTO m_0.passage (id, event_id, number, text, words, length) SELECT n, n, 0, 'x', '', 1 FROM unnest($1::bigint[]) AS u (n)",
-            list(events),
-        )
-        numbers = list(graph.vectors)
-        await tx.fetch(
-            "INSERT INTO m_0.vector_0 (passage_id, kind, owner_id, text_hash, vector) SELECT n, 0, n, 0, v::halfvec FROM unnest($1::bigint[], $2::text[]) AS u (n, v)",
-            numbers,
-            [str(list(graph.vectors[n])) for n in numbers],
-        )
+        await _store_links(tx, graph)
+
+
+async def _store_links(tx: Any, graph: Any) -> None:
+    await _pairs(tx, 'participation (event_id, entity_id, "timestamp")', "bigint[]", [(v, e) for v, e in graph.part], graph)
+    await _pairs(tx, 'membership (event_id, tag_id, kind, "timestamp")', "text[]", graph.member, graph)
+    await _pairs(tx, "next_link (from_id, to_id, source)", "text[]", graph.next, None)
+    await tx.fetch(
+        "INSERT INTO m_0.resolution (plan_id, evidence_id, revoked_at) SELECT a, b, CASE WHEN r THEN now() END FROM unnest($1::bigint[], $2::bigint[], $3::boolean[]) AS u (a, b, r)",
+        *_columns(graph.resolved, 3),
+    )
+    await tx.fetch(
+        "INSERT INTO m_0.alias (a_id, b_id, confidence) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::real[])",
+        *_columns(graph.alias, 3),
+    )
+    await tx.fetch(
+        "INSERT INTO m_0.passage (id, event_id, number, text, words, length) SELECT n, n, 0, 'x', '', 1 FROM unnest($1::bigint[]) AS u (n)",
+        list(range(1, len(graph.times) + 1)),
+    )
+    numbers = list(graph.vectors)
+    await tx.fetch(
+        "INSERT INTO m_0.vector_0 (passage_id, kind, owner_id, text_hash, vector) SELECT n, 0, n, 0, v::halfvec FROM unnest($1::bigint[], $2::text[]) AS u (n, v)",
+        numbers,
+        [str(list(graph.vectors[n])) for n in numbers],
+    )
 
 
 def _columns(rows: list[Any], width: int) -> list[list[Any]]:
