@@ -9,7 +9,7 @@ from service.sqltool.views import VIEWS
 
 _PURPOSE: Final = """\
 Read-only Postgres SQL over one project: exact wording, exact counts, table facts. One SELECT, WITH … SELECT or VALUES, with $1, $2, … from
-`params`. For questions in words use memory_query, for who-with-whom query_memory_graph."""
+`params`. For questions in words use memory_query, for who appears with whom the graph query."""
 _ADVICE: Final = """\
 Ids are numbers here (42); public_id is what other tools take (evt_42). Join event_entities and event_tags on event_id; events.session is
 sessions.name. Exact words: summary ILIKE '%…%', or to_tsvector('english', content) @@ websearch_to_tsquery('english', $1). Plain functions,
