@@ -97,16 +97,15 @@ def _same_tokens(text: str, question: Question) -> None:
     assert starts == ours, text
 
 
-_WORDS = st.sampled_from(
-    """
+_WORDS_TEXT = """
     SELECT FROM WHERE pages events e p id title summary , , , ( ) ( ) * 1 2 'a' 'b''c' "x" "pages" AS AS x JOIN LEFT ON USING AND OR NOT IN
     = < > || :: text int regclass date count lower pg_sleep pg_class other . . $1 $2 E'a\\'b' $$a$$ $x$b$x$ -- /* */ ; \n UNION ALL EXCEPT
     WITH q RECURSIVE VALUES TABLE LATERAL ROWS ARRAY [ ] CASE WHEN THEN ELSE END GROUP BY ORDER LIMIT OFFSET OVER FILTER INTO FOR UPDATE
     EXISTS ANY user current_user interval '1_day' extract year -> ->> @> ? @@ <=> ~ !~* % ^ & | # U&"pages" U&'x' B'1' X'1' N'x' \\ ` { }
     IS NULL DISTINCT BETWEEN LIKE ILIKE ESCAPE COLLATE CAST coalesce nullif NATURAL CROSS ONLY TABLESAMPLE WINDOW PARTITION ROW TRUE
     $1,$2 1e5 1.5 .5 0x1F 1_000 a$1 $a$ $1,$ '\\' ' " '' é № \u00a0 \u2003 \r
-    """.split(" ")
-)
+"""
+_WORDS = st.sampled_from(_WORDS_TEXT.split(" "))
 _TEXTS = st.sampled_from([*HARMLESS, *REFUSED])
 
 
