@@ -40,12 +40,15 @@ def provider_of(settings: Settings, space: Space) -> EmbeddingProvider | None:
 
     It is reached as MUNIMENT_EMBEDDING_PREVIOUS_* say, else like the server's own when both have the same provider.
     """
+    local = space.provider == PACKAGED.provider
+    if local and space != PACKAGED and not settings.embedding_previous_url:
+        log.warning("queries go without vectors until projects have moved", model=space.model, reason="its folder is not known")
+        return None
     same = space.provider == settings.embedding_provider
     key = settings.embedding_previous_key or (settings.embedding_key if same else "")
-    folder = None if space == PACKAGED else settings.embedding_previous_url
     options = ProviderOptions(
-        model=space.model,
-        model_folder=folder if space.provider == PACKAGED.provider else None,
+        model=None if local else space.model,  # a local one has its folder's name
+        model_folder=settings.embedding_previous_url if local and space != PACKAGED else None,
         query_prefix=settings.embedding_previous_query_prefix,
         url=settings.embedding_previous_url or (settings.embedding_url if same else None),
         key=Secret(key) if key else None,

@@ -96,6 +96,9 @@ class IndexBuilder:
         except (MunimentError, asyncpg.PostgresError, OSError) as error:
             log.warning("index not built", project=wanted.project, space=wanted.space, reason=type(error).__name__)
             await self._owner.close()
+        except Exception:
+            log.exception("index not built", project=wanted.project, space=wanted.space)
+            await self._owner.close()
         finally:
             self._wanted.pop((wanted.project, wanted.space), None)
             if not self._wanted:

@@ -33,7 +33,7 @@ class Model:
 
     def vector(self, text: str) -> Vector:
         chance = random.Random(f"{self.space.model} {self.space.dim} {text}")
-        made = checked([chance.gauss(0, 1) for _ in range(self.space.dim)], self.space.dim)
+        made = checked([byte - 127.5 for byte in chance.randbytes(self.space.dim)], self.space.dim)
         assert not isinstance(made, Failed)
         return made
 
