@@ -33,7 +33,7 @@ class MemoryQuery(msgspec.Struct, frozen=True, kw_only=True):
     kinds: Annotated[list[str], Meta(description="Only events of these kinds.")] = []
     tags: Annotated[list[str], Meta(description="Only what carries one of these tags.")] = []
     since: Annotated[str | None, Meta(description="Only from this point in time on (ISO-8601).")] = None
-    until: Annotated[str | None, Meta(description="Only up to this point in time (ISO-8601).")] = None
+    until: Annotated[str | None, Meta(description="Only up to this point in time, a date's whole day included (ISO-8601).")] = None
     as_of: Annotated[str | None, Meta(description="Only what was stored by then, pages in the version then current.")] = None
     scopes: Annotated[list[ScopeNames], Meta(description="Several projects, at most 25, instead of workspace and project.")] = []
     everywhere: Annotated[bool, Meta(description="Search every project that the key can read.")] = msgspec.field(

@@ -1,0 +1,23 @@
+"""A date as an end includes its day, wherever it is given."""
+
+import pytest
+
+from tests.integration.operations.conftest import Desk
+
+
+@pytest.mark.parametrize(
+    ("until", "expected"),
+    [("2026-01-02", {"evt_1"}), ("2026-01-01", set()), ("2026-01-02T22:59:59Z", set()), ("2026-01-02T23:00:00Z", {"evt_1"})],
+)
+async def test_until_is_inclusive(desk: Desk, until: str, expected: set[str]) -> None:
+    await desk.save({"summary": "late in the evening", "timestamp": "2026-01-02T23:00:00Z"})
+    found = await desk.ask("memory_query", query="evening", until=until)
+    assert {hit.id for hit in found.raw_hits} == expected
+    listed = await desk.ask("list_memory_timeline", until=until)
+    assert {event.id for event in listed.events} == expected
+
+
+async def test_since_is_inclusive_and_knows_zones(desk: Desk) -> None:
+    await desk.save({"summary": "at midnight", "timestamp": "2026-01-02T00:00:00+09:00"}, {"summary": "at midnight, undated"})
+    for since, expected in (("2026-01-01T15:00:00Z", ["evt_1"]), ("2026-01-01T15:00:01Z", [])):
+        assert [event.id for event in (await desk.ask("list_memory_timeline", since=since)).events] == expected
