@@ -43,8 +43,6 @@ async def run_query(database: Database, project: ProjectRef, sql: str, params: S
         async with database.read(project, statement_ms=limits.statement_ms) as tx:
             try:
                 return await _ask(tx, question, params, limits)
-            except asyncpg.QueryCanceledError:
-                raise
             except asyncpg.PostgresError as error:
                 refusal = refusal_of(error)
                 if refusal is None:

@@ -11,6 +11,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = {schema}, pg_temp
 SET standard_conforming_strings = on
 SET timezone = 'UTC'
+SET cursor_tuple_fraction = 1
 SET max_parallel_workers_per_gather = 0
 AS $$
 DECLARE
@@ -19,8 +20,13 @@ DECLARE
     line text;
     lines integer := 0;
     bytes bigint := 0;
+    answer refcursor;
 BEGIN
-    FOR line IN EXECUTE format(E'SELECT row_to_json(q)::text FROM (%s\n) AS q (%s)', question, columns) USING arguments LOOP
+    -- One row at a time: a loop over the query would fetch fifty ahead, however long they are.
+    OPEN answer NO SCROLL FOR EXECUTE format(E'SELECT row_to_json(q)::text FROM (%s\n) AS q (%s)', question, columns) USING arguments;
+    WHILE lines < most_rows LOOP
+        FETCH answer INTO line;
+        EXIT WHEN NOT FOUND;
         lines := lines + 1;
         bytes := bytes + octet_length(line);
         IF bytes > most_bytes THEN
@@ -28,8 +34,8 @@ BEGIN
             EXIT;
         END IF;
         RETURN NEXT line;
-        EXIT WHEN lines >= most_rows;
     END LOOP;
+    CLOSE answer;
     IF current_setting('search_path') <> path THEN
         RAISE EXCEPTION 'a query may not change the search path' USING ERRCODE = 'insufficient_privilege';
     END IF;
