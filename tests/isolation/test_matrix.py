@@ -5,7 +5,8 @@ The matrix is made from the catalogue, so a new operation joins it by itself: it
 
 from collections.abc import AsyncIterator
 from itertools import product
-from typing import Any, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 import pytest
@@ -112,10 +113,17 @@ def _targets(world: World, kind: str) -> list[dict[str, str]]:
 def _value(operation: Operation, field: Any) -> Any:
     if field.encode_name == "query" or field.encode_name == "sql":
         return QUERIES.get(operation.name, CANARY)
-    if field.encode_name in FOREIGN:
+    kinds = _kinds(field.type)
+    if field.encode_name in FOREIGN and (type(FOREIGN[field.encode_name]) in kinds or Literal in kinds):
         return FOREIGN[field.encode_name]
-    kinds = set(get_args(field.type)) | {field.type, get_origin(field.type)}
     return next((value for kind, value in ((bool, True), (int, 1), (str, CANARY), (list, []), (dict, {})) if kind in kinds), None)
+
+
+def _kinds(kind: Any) -> set[Any]:
+    """The plain types that a field takes."""
+    if get_origin(kind) in (Annotated, Union, UnionType):
+        return set[Any]().union(*map(_kinds, get_args(kind)))
+    return {get_origin(kind) or kind}
 
 
 def _request(operation: Operation, target: dict[str, str]) -> msgspec.Struct | None:
