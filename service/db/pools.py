@@ -30,6 +30,7 @@ class Database:
         self._search_path = search_path
         self._statement_ms = statement_ms
         self._acquire_s = acquire_s
+        self._long = asyncio.Semaphore(max(1, pool.get_max_size() // 4))
         self._spaces: dict[int, tuple[float, SpaceRef | None]] = {}
 
     @classmethod
@@ -105,6 +106,14 @@ class Database:
     def write(self, project: ProjectRef, *, statement_ms: int | None = None):
         """A transaction that may write; each of its statements sees what was committed before it."""
         return self._open(project, "write", statement_ms)
+
+    @asynccontextmanager
+    async def read_long(self, project: ProjectRef) -> AsyncGenerator[Tx]:
+        """A `read` that may last for minutes: few at a time, so that others find a connection; raises `DatabaseBusy` at once."""
+        if self._long.locked():
+            raise DatabaseBusy("As many exports are under way as this server allows.", hint="Try again when one has ended.")
+        async with self._long, self.read(project) as tx:
+            yield tx
 
     @asynccontextmanager
     async def pin_space(self, project: ProjectRef) -> AsyncGenerator[SpaceRef | None]:

@@ -12,6 +12,7 @@ from service.operations import (
     forgetting,
     linking,
     meaning,
+    moving,
     projects,
     reading,
     searching,
@@ -32,6 +33,7 @@ CATALOGUE: Final[tuple[Operation, ...]] = (
     *correcting.OPERATIONS,
     *linking.OPERATIONS,
     *forgetting.OPERATIONS,
+    *moving.OPERATIONS,
     *sessions.OPERATIONS,
     *projects.OPERATIONS,
 )

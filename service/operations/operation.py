@@ -3,7 +3,7 @@
 In: nothing. Out: `Operation` with its `Route`s and its `Tool`, and `Services`, what operations work with.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -60,6 +60,8 @@ class Operation(msgspec.Struct, frozen=True):
     `request` is a Struct whose fields are the arguments, under the same names on every surface; `aliases` maps further names to them.
     `run(services, caller, request)` gives an `answer` or raises a `MunimentError`. Operations of scope `read` change nothing;
     only those that are `audited` get a row in the audit, as every other does.
+    `lines(services, caller, request)` gives an answer's pieces over HTTP, for one that is too large to be held: JSON Lines, in the
+    place of `answer`, which is then what a caller is told beforehand.
     """
 
     name: str
@@ -72,3 +74,4 @@ class Operation(msgspec.Struct, frozen=True):
     tool: Tool | None = None
     aliases: Mapping[str, str] = {}
     audited: bool = False
+    lines: Callable[[Services, Caller, Any], AsyncGenerator[bytes]] | None = None

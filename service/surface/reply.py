@@ -1,6 +1,6 @@
-"""An HTTP answer that is whole before it is sent."""
+"""An HTTP answer: whole before it is sent, or begun and followed by the rest."""
 
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, TypeAlias
 
 import msgspec
@@ -12,11 +12,12 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """Status, body and headers, their names in lower case."""
+    """Status, body and headers, their names in lower case; `rest` follows the body, where the whole is too large to be held."""
 
     status: int
     body: bytes = b""
     headers: Mapping[str, str] = {}
+    rest: AsyncGenerator[bytes] | None = None
 
     async def send(self, send: Send) -> None:
         """Sends it; a status that has no body goes without one."""

@@ -5,7 +5,7 @@ In: a `Connection` and what to ask. Out: the answer's JSON; a refusal, or no ser
 
 import email.utils
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote, urlsplit
@@ -87,6 +87,20 @@ class Client:
         segments = "/".join(quote(segment, safe="") for segment in path.split("/"))
         return self._call("PUT", f"{scope.path}/pages/{segments}", page)
 
+    def import_lines(self, scope: Scope, lines: list[Any]) -> bytes:
+        return self._call("POST", f"{scope.path}/import", {"lines": lines})
+
+    def export(self, scope: Scope) -> Iterator[bytes]:
+        """The export's bytes as they come."""
+        try:
+            with self._http.stream("GET", f"{scope.path}/export") as response:
+                if not response.is_success:
+                    response.read()
+                    raise self._refusal(response)
+                yield from response.iter_bytes()
+        except httpx2.HTTPError as error:
+            raise self._away(error) from error
+
     def scope(self) -> Scope:
         """The project that the connection names, else the one that the key defaults to, or the only one that it can read."""
         workspace, project = self.connection.workspace, self.connection.project
@@ -112,24 +126,28 @@ class Client:
         try:
             response = self._http.request(method, path, content=content)
         except httpx2.HTTPError as error:
-            failure = unreachable(
-                f"No server answers at {self.connection.url}: {error or type(error).__name__}.",
-                "Start one with `muniment serve`, or check --url and MUNIMENT_URL.",
-            )
+            failure = self._away(error)
             raise _Lost(failure.problem, failure.exit_code) if self._answered else failure from error
         if response.is_success:
             self._answered = True
             return response.content
+        raise self._refusal(response)
+
+    def _away(self, error: httpx2.HTTPError) -> Failure:
+        return unreachable(
+            f"No server answers at {self.connection.url}: {error or type(error).__name__}.",
+            "Start one with `muniment serve`, or check --url and MUNIMENT_URL.",
+        )
+
+    def _refusal(self, response: httpx2.Response) -> Failure:
+        """What an answer that is no success says."""
         problem = _problem(response)
         if problem is None:
-            raise unreachable(
-                f"{self.connection.url} answers {response.status_code}, and not as a Muniment server does.",
-                _CHECK,
-            )
+            return unreachable(f"{self.connection.url} answers {response.status_code}, and not as a Muniment server does.", _CHECK)
         self._answered = True
         if response.status_code in (429, 503):
-            raise _Busy(problem, _retry_after(response.headers.get("Retry-After")))
-        raise Failure(problem)
+            return _Busy(problem, _retry_after(response.headers.get("Retry-After")))
+        return Failure(problem)
 
 
 def read_answer(answer: bytes, kind: type[T]) -> T:

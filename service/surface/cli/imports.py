@@ -16,6 +16,7 @@ from service.memory.imports.markdown import PageItem
 from service.memory.imports.report import Report
 from service.surface.cli.client import Client, Scope, read_answer
 from service.surface.cli.connection import Options, find_connection
+from service.surface.cli.exports import ExportSender
 from service.surface.cli.failure import REFUSED, Failure
 from service.surface.cli.options import common
 from service.surface.cli.output import line, plain, print_json, progress, stdout
@@ -32,6 +33,7 @@ class Tally(msgspec.Struct):
 
     pages: dict[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(("created", "changed", "unchanged", "failed"), 0))
     events: dict[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(("stored", "known", "failed"), 0))
+    export: dict[str, dict[str, int]] = msgspec.field(default_factory=dict[str, dict[str, int]])
     reports: list[Report] = msgspec.field(default_factory=list[Report])
 
     @property
@@ -72,6 +74,17 @@ class Sender:
         """Sends all; raises `Failure` for what ends an import."""
         for batch in cut_batches(self._events_of(items)):
             self._send_batch(batch)
+
+    def send_exports(self, files: Iterable[Path]) -> None:
+        """Sends files of `muniment export`, each line with the numbers that the project gave."""
+        for file in files:
+            exported = ExportSender(self._client, self._scope)
+            for report in exported.send(file):
+                self.tally.reports.append(report)
+            for kind, counts in exported.counts.items():
+                total = self.tally.export.setdefault(kind, {})
+                for what, count in counts.items():
+                    total[what] = total.get(what, 0) + count
 
     def _events_of(self, items: Iterable[Item]) -> Iterator[Pending]:
         """The events among the items; pages are sent and reports kept on the way."""
@@ -145,15 +158,27 @@ _FILE: Final[Any] = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--transcript", multiple=True, type=_FILE, metavar="FILE", help="A Claude Code session (JSONL); may be given several times.")
 @click.option("--events", multiple=True, type=_FILE, metavar="FILE", help="Events, one JSON object a line; may be given several times.")
+@click.option("--export", multiple=True, type=_FILE, metavar="FILE", help="A file of `muniment export`; needs a key with the scope admin.")
 @click.option("--sample", is_flag=True, help="The sample memory that comes with Muniment.")
 @common
-def import_memory(options: Options, *, markdown: Sequence[Path], transcript: Sequence[Path], events: Sequence[Path], sample: bool) -> int:
+def import_memory(
+    options: Options,
+    *,
+    markdown: Sequence[Path],
+    transcript: Sequence[Path],
+    events: Sequence[Path],
+    export: Sequence[Path],
+    sample: bool,
+) -> int:
     """Import pages and events. Doing it twice is the same as doing it once."""
-    if not (markdown or transcript or events or sample):
-        raise click.UsageError("Nothing to import: give --markdown, --transcript, --events or --sample.", click.get_current_context())
+    if not (markdown or transcript or events or export or sample):
+        raise click.UsageError(
+            "Nothing to import: give --markdown, --transcript, --events, --export or --sample.", click.get_current_context()
+        )
     with Client(find_connection(options), patient=True) as client, progress(counted=False) as bar:
         sender = Sender(client, client.scope(), bar, bar.add_task("importing", total=None))
         try:
+            sender.send_exports(export)
             sender.send(read_sources(markdown, transcript, events, sample))
         except Failure:
             bar.stop()
@@ -172,10 +197,10 @@ def _print(tally: Tally) -> None:
     for report in tally.reports:
         place = line(report.source) if report.line is None else f"{line(report.source)}:{report.line}"
         console.print(f"{place} {report.code} {line(plain(report.message))}", soft_wrap=True)
-    for name, counts in (("pages", tally.pages), ("events", tally.events)):
+    for name, counts in (("pages", tally.pages), ("events", tally.events), *tally.export.items()):
         if any(counts.values()):
             console.print(f"{name}: " + ", ".join(f"{count} {_WORDS.get(what, what)}" for what, count in counts.items()), soft_wrap=True)
-    if not any((*tally.pages.values(), *tally.events.values())):
+    if not any((*tally.pages.values(), *tally.events.values(), *tally.export)):
         console.print("nothing was imported")
 
 

@@ -17,6 +17,7 @@ from service.surface.cli.failure import INTERRUPTED, REFUSED, USAGE, Failure
 _COMMANDS: Final = {
     "serve": "service.surface.cli.server:serve",
     "import": "service.surface.cli.imports:import_memory",
+    "export": "service.surface.cli.exports:export_memory",
     "query": "service.surface.cli.search:query",
     "graph": "service.surface.cli.search:graph",
     "status": "service.surface.cli.search:status",

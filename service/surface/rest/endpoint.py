@@ -17,6 +17,7 @@ from service.operations.operation import Method
 from service.surface.incoming import ClientLeft
 from service.surface.reply import Receive, Reply, Scope
 from service.surface.rest.problems import problem_reply
+from service.surface.rest.streamed import StreamedResponse
 
 Answer: TypeAlias = Callable[[Scope, Receive], Awaitable[Reply]]
 
@@ -52,6 +53,8 @@ def serve(path: str, answer: Answer, method: Method = "GET") -> HTTPRouteHandler
     @route(path, http_method=[method], status_code=200)
     async def handle(request: Request[Any, Any, Any]) -> ASGIResponse:
         reply = await answer_surely(answer, request.scope, request.receive)  # type: ignore[arg-type]
+        if reply.rest is not None:
+            return StreamedResponse(reply, reply.rest)
         return ASGIResponse(body=reply.body, status_code=reply.status, headers=dict(reply.headers))
 
     return handle

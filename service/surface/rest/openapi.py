@@ -76,7 +76,7 @@ def _describe(operation: Operation, route: Route, components: Mapping[str, Any])
         "description": f"Needs the scope `{operation.scope}`.",
         "parameters": [_parameter(name, "path", schema["properties"][name], True) for name in in_path],
         "responses": {
-            "2XX": {"description": "Done", "content": {"application/json": {"schema": _ref(operation.answer.__name__)}}},
+            "2XX": {"description": "Done", "content": _content(operation)},
             **{status: {"$ref": f"#/components/responses/Refusal{status}"} for status in _REFUSALS},
         },
     }
@@ -85,6 +85,12 @@ def _describe(operation: Operation, route: Route, components: Mapping[str, Any])
     else:
         described["requestBody"] = _body(operation, others, required)
     return described
+
+
+def _content(operation: Operation) -> dict[str, Any]:
+    if operation.lines is not None:
+        return {"application/x-ndjson": {"schema": {"type": "string", "description": "One JSON object a line."}}}
+    return {"application/json": {"schema": _ref(operation.answer.__name__)}}
 
 
 def _body(operation: Operation, properties: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ while the client is there, and answers JSON or problem details.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -52,10 +52,18 @@ def _handler(operation: Operation, route: Route, services: Services, keys: Ident
         raw = await _arguments(operation, route, scope, receive, services.settings.body_max_bytes)
         request = read_arguments(operation, raw)
         work = perform(services, caller, operation, request, surface="rest")
-        return _reply(scope, route, await while_connected(work, wait_for_leaving(receive)))
+        given = await while_connected(work, wait_for_leaving(receive))
+        if operation.lines is not None:
+            return await _stream(operation.lines(services, caller, request))
+        return _reply(scope, route, given)
 
     address = ROOT + _BRACES.sub(lambda found: f"{{{found[1]}:{'path' if found[2] else 'str'}}}", route.path)
     return serve(address, answer, route.method)
+
+
+async def _stream(pieces: AsyncGenerator[bytes]) -> Reply:
+    """An answer that has begun: what keeps it from beginning is a refusal like any other."""
+    return Reply(200, await anext(pieces), {"content-type": "application/x-ndjson", "cache-control": "no-store"}, pieces)
 
 
 def _reply(scope: Scope, route: Route, answer: Any) -> Reply:

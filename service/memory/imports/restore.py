@@ -1,0 +1,69 @@
+"""Storing lines of an export, in the order of its file.
+
+In: lines that name others by their numbers in the project, as these were answered. Out: a result for each. A number is kept where it was
+never given in the project, as in an empty one; else the line gets a new one. What is there already is found by its key, or by its number
+and the time it was stored, so that a line sent twice is stored once. Each call is one transaction; what cannot be stored fails alone.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from service.db.pools import Database
+from service.db.scope import ProjectRef
+from service.errors import MunimentError
+from service.memory.export_format import KINDS
+from service.memory.imports.restore_line import Ready, read_line
+from service.memory.imports.restore_rows import Restoring, Stored
+from service.memory.redact import STANDARD, Redactor
+
+LINES_A_PAUSE: Final = 20
+
+
+class LineResult(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What became of a line: the number that it has here, or the error that kept it out.
+
+    `known`: it was here before. `differs`: it is here with another text or history, which stands.
+    """
+
+    id: int | None = None
+    known: bool = False
+    differs: bool = False
+    error: str | None = None
+    code: str | None = None
+    hint: str | None = None
+
+
+async def restore_lines(database: Database, project: ProjectRef, lines: Sequence[Any], redactor: Redactor = STANDARD) -> list[LineResult]:
+    """Stores lines in one transaction; gives what became of each, in order."""
+    results: list[LineResult] = [LineResult()] * len(lines)
+    ready: defaultdict[str, list[tuple[int, Ready]]] = defaultdict(list)
+    for place, raw in enumerate(lines):
+        if place % LINES_A_PAUSE == 0:
+            await asyncio.sleep(0)  # other calls go on meanwhile
+        try:
+            line = read_line(raw, redactor)
+            ready[line.kind].append((place, line))
+        except MunimentError as error:
+            results[place] = _failed(error)
+    if not ready:
+        return results
+    async with database.write(project) as tx:
+        restoring = Restoring(tx)
+        for kind in (*KINDS, "finish"):
+            if ready[kind]:
+                stored = await restoring.store(kind, [line for _, line in ready[kind]])
+                for (place, _), found in zip(ready[kind], stored, strict=True):
+                    results[place] = _result(found)
+    return results
+
+
+def _result(found: Stored | MunimentError) -> LineResult:
+    return _failed(found) if isinstance(found, MunimentError) else LineResult(found.id, found.known, found.differs)
+
+
+def _failed(error: MunimentError) -> LineResult:
+    return LineResult(error=error.message, code=error.code, hint=error.hint)
