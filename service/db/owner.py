@@ -69,8 +69,9 @@ class OwnerDatabase:
     async def vacuum(self, project: int, tables: tuple[str, ...]) -> None:
         """Brings statistics and the visibility map up to date after many rows were written; skips a table whose index is being built."""
         connection = await self._open()
-        for table in tables:
-            await connection.execute(f"VACUUM (ANALYZE, SKIP_LOCKED) m_{project:d}.{table}")
+        async with self._errors(project):
+            for table in tables:
+                await connection.execute(f"VACUUM (ANALYZE, SKIP_LOCKED) m_{project:d}.{table}")
 
     async def close(self) -> None:
         connection, self._connection = self._connection, None

@@ -41,7 +41,10 @@ async def perform(services: Services, caller: Caller, operation: Operation, requ
     """The operation's answer; raises `Forbidden` without its scope, and whatever error of ours it ends in."""
     started = time.perf_counter()
     outcome = "cancelled"
+    project_id: int | None = None
     try:
+        if operation.scope == "admin":  # it may delete the project that the audit is to name
+            project_id = await _project_id(services, caller, request)
         answer = await _run(services, caller, operation, request)
         outcome = "ok"
         return answer
@@ -49,17 +52,24 @@ async def perform(services: Services, caller: Caller, operation: Operation, requ
         outcome = error.code
         raise
     finally:
-        await _note(services, caller, operation, request, surface, outcome, started)
+        await _note(services, caller, operation, request, surface, outcome, started, project_id)
 
 
 async def _note(
-    services: Services, caller: Caller, operation: Operation, request: Any, surface: Surface, outcome: str, started: float
+    services: Services,
+    caller: Caller,
+    operation: Operation,
+    request: Any,
+    surface: Surface,
+    outcome: str,
+    started: float,
+    project_id: int | None = None,
 ) -> None:
     """Counts the call, audits it when it changes something or is free SQL, and logs its one line."""
     seconds = time.perf_counter() - started
     count_call(operation.name, surface, outcome, seconds)
     if operation.scope != "read" or operation.audited:
-        await _write_audit(services, caller, operation, request, outcome)
+        await _write_audit(services, caller, operation, request, outcome, project_id)
     _LOG.info(
         "call",
         operation=operation.name,
@@ -86,10 +96,12 @@ async def _run(services: Services, caller: Caller, operation: Operation, request
         raise InternalError from error
 
 
-async def _write_audit(services: Services, caller: Caller, operation: Operation, request: Any, outcome: str) -> None:
+async def _write_audit(
+    services: Services, caller: Caller, operation: Operation, request: Any, outcome: str, project_id: int | None
+) -> None:
     """What was done is done: an audit that cannot be written is an error in the log, not the call's."""
     try:
-        project_id = await _project_id(services, caller, request)
+        project_id = project_id or await _project_id(services, caller, request)
         await services.database.control("write_audit", caller.key_id, caller.workspace_id, project_id, operation.name, outcome)
     except Exception:  # noqa: BLE001  (any failure at all)
         _LOG.exception("audit not written", operation=operation.name, outcome=outcome, key=caller.key_id, workspace=caller.workspace)

@@ -3,12 +3,13 @@
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 
 from service.access.keys import Caller
 from service.access.scope import Scopes
 from service.db.embedded import EmbeddedServer
-from service.db.owner import OwnerDatabase
+from service.db.owner import OwnerDatabase, ProjectGone
 from service.db.pools import Database
 from service.db.scope import ProjectRef
 from service.embed.backfill import Backfill
@@ -22,6 +23,7 @@ from service.tenants.owner import owner_connection
 from service.tenants.projects import create_project, delete_project
 from tests.conftest import Memory, Projects
 from tests.integration.embed.test_backfill import Letters
+from tests.integration.memory.test_forget import WORD, leftovers, plant
 
 
 def _caller(project: ProjectRef, *scopes: str) -> Caller:
@@ -59,6 +61,11 @@ async def test_a_project_goes_with_all_it_holds(server: EmbeddedServer, database
     receipt = await _ask(services, caller, "delete_project", project=project.project)
     assert receipt.counts.items() >= {"event": 1, "entity": 1, "passage": 1}.items()
     assert _left(server, project) == []
+    with owner_connection(server.owner_url) as owner:
+        noted = owner.execute(
+            "SELECT outcome FROM control.audit WHERE operation = 'delete_project' AND project_id = $1", (project.project_id,)
+        )
+        assert [row["outcome"] for row in noted.fetchall()] == ["forbidden", "ok"]
     for call in ({"name": "memory_status"}, {"name": "save_memory", "summary": "x"}, {"name": "delete_project"}):
         with pytest.raises(NotFound):
             await _ask(services, caller, call.pop("name"), project=project.project, **call)
@@ -69,6 +76,24 @@ async def test_a_project_goes_with_all_it_holds(server: EmbeddedServer, database
     again, created = await create_project(database, project.workspace_id, project.project, None, None)
     assert created
     assert again != project.project_id
+
+
+async def test_nothing_it_said_is_left_anywhere(server: EmbeddedServer, database: Database, projects: Projects) -> None:
+    host = projects.make()
+    number, _ = await create_project(database, host.workspace_id, WORD.lower(), f"Named {WORD}", None)
+    project = msgspec.structs.replace(host, project_id=number, project=WORD.lower())
+    await plant(database, project)
+    assert leftovers(server, project) != []
+    await delete_project(database, project)
+    assert leftovers(server, project) == []
+
+
+async def test_a_deleted_project_is_no_work(server: EmbeddedServer, project: ProjectRef, database: Database) -> None:
+    await delete_project(database, project)
+    owner = OwnerDatabase(server.owner_url)
+    with pytest.raises(ProjectGone):
+        await owner.vacuum(project.project_id, ("event",))
+    await owner.close()
 
 
 async def test_another_workspace_cannot_delete_it(

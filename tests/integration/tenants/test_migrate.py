@@ -140,8 +140,13 @@ async def test_an_owner_without_superuser_rights_is_enough(plain: str) -> None:
     assert [row["slug"] for row in await database.control("find_projects", workspace.id)] == ["one"]
     made = await database.control("create_project", workspace.id, "two", "Two", None)
     assert made[0]["created"]
-    await database.close()
     await _check_walls(report.api_url, plain, made[0]["id"])
+    dropped = await database.control("drop_project", workspace.id, made[0]["id"])
+    assert dropped[0]["counts"] is not None
+    await database.close()
+    with owner_connection(plain) as owner:
+        assert set(workspaces.delete_workspace(owner, workspace)) == {"one"}
+        assert owner.execute("SELECT nspname FROM pg_namespace WHERE nspname ~ '^m_'").fetchall() == []
 
 
 async def _check_walls(api_url: str, owner_url: str, project_id: int) -> None:
