@@ -100,7 +100,10 @@ class Forgetting:
         )
         if complete:
             async with self._writing() as tx:
+                sessions = await tx.fetch(self._queries["sessions_of_versions"].sql, author)
                 self._gone["event_version"] += len(await tx.fetch(self._queries["delete_event_versions"].sql, author))
+                for row in sessions:
+                    await self._leave_session(tx, row["session"])
                 self._count(await tx.fetchrow(self._queries["delete_claims"].sql, author))
         return self._receipt("author", self._gone.total() > 0, "Nothing here was written by this author.", complete)
 
@@ -118,6 +121,8 @@ class Forgetting:
             await correct_event(self._database, self._project, public_id("evt", number), earlier, row["author"], OFF)
             async with self._writing() as tx:
                 await tx.execute(self._queries["set_event_author"].sql, number, row["author"])
+                if row["session"] is not None:
+                    await self._leave_session(tx, row["session"])
         return False
 
     async def _take_from_pages(self, author: str) -> bool:
@@ -194,6 +199,11 @@ class Forgetting:
         (around,) = await tx.fetch(self._queries["around_page"].sql, path)
         if current:
             other = await tx.fetchrow(self._queries["version_of_others"].sql, around["id"], author)
+            session = await tx.fetchrow(self._queries["session_of_page"].sql, path)
+            if session is not None and await renew_page(tx, session):  # it is made of events, whoever ended the session
+                await tx.execute(self._queries["set_page_author"].sql, around["id"], None)
+                self._gone["page_version"] += len(await tx.fetch(self._queries["delete_versions"].sql, around["id"], None))
+                return
             if other is None:
                 await self._delete_page(tx, path)
                 return

@@ -10,11 +10,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Final
 
+import asyncpg
 import msgspec
 
 from service.db.pools import Database
 from service.db.scope import ProjectRef
-from service.errors import MunimentError
+from service.errors import Conflict, MunimentError
 from service.memory.export_format import KINDS
 from service.memory.imports.restore_line import Ready, read_line
 from service.memory.imports.restore_rows import Restoring, Stored
@@ -38,7 +39,7 @@ class LineResult(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 async def restore_lines(database: Database, project: ProjectRef, lines: Sequence[Any], redactor: Redactor = STANDARD) -> list[LineResult]:
-    """Stores lines in one transaction; gives what became of each, in order."""
+    """Stores lines in one transaction; gives what became of each, in order. Raises `Conflict` for lines that cannot stand together."""
     results: list[LineResult] = [LineResult()] * len(lines)
     ready: defaultdict[str, list[tuple[int, Ready]]] = defaultdict(list)
     for place, raw in enumerate(lines):
@@ -51,13 +52,16 @@ async def restore_lines(database: Database, project: ProjectRef, lines: Sequence
             results[place] = _failed(error)
     if not ready:
         return results
-    async with database.write(project) as tx:
-        restoring = Restoring(tx)
-        for kind in (*KINDS, "finish"):
-            if ready[kind]:
-                stored = await restoring.store(kind, [line for _, line in ready[kind]])
-                for (place, _), found in zip(ready[kind], stored, strict=True):
-                    results[place] = _result(found)
+    try:
+        async with database.write(project) as tx:
+            restoring = Restoring(tx)
+            for kind in (*KINDS, "finish"):
+                if ready[kind]:
+                    stored = await restoring.store(kind, [line for _, line in ready[kind]])
+                    for (place, _), found in zip(ready[kind], stored, strict=True):
+                        results[place] = _result(found)
+    except (asyncpg.IntegrityConstraintViolationError, asyncpg.DataError, asyncpg.ProgramLimitExceededError) as error:
+        raise Conflict("One of these lines contradicts the others or what is stored.", hint="Send them one by one to see which.") from error
     return results
 
 

@@ -17,7 +17,7 @@ SELECT e.id FROM m_0.event AS e WHERE e.author = $1::text ORDER BY e.id LIMIT $2
 
 -- name: corrected_by
 -- An event after $2 that one author corrected, with the newest version that somebody else wrote.
-SELECT e.id, v.kind, v.summary, v.content, v."timestamp", v.author
+SELECT e.id, e.session, v.kind, v.summary, v.content, v."timestamp", v.author
 FROM m_0.event AS e CROSS JOIN LATERAL (
     SELECT v.kind, v.summary, v.content, v."timestamp", v.author FROM m_0.event_version AS v
     WHERE v.event_id = e.id AND v.author IS DISTINCT FROM e.author ORDER BY v.version DESC LIMIT 1
@@ -27,6 +27,11 @@ WHERE e.author = $1::text AND e.id > $2::bigint ORDER BY e.id LIMIT 1;
 -- name: set_event_author
 -- Whose text an event's is.
 UPDATE m_0.event AS e SET author = $2::text WHERE e.id = $1::bigint;
+
+-- name: sessions_of_versions
+-- Sessions in which one author wrote earlier versions of events.
+SELECT DISTINCT e.session FROM m_0.event_version AS v JOIN m_0.event AS e ON e.id = v.event_id
+WHERE v.author = $1::text AND e.session IS NOT NULL ORDER BY e.session;
 
 -- name: delete_event_versions
 -- Deletes the earlier versions of events that one author wrote.
@@ -81,6 +86,10 @@ DELETE FROM m_0.entity AS e WHERE e.id = $1::bigint;
 -- name: find_session
 -- A session by name.
 SELECT s.name, s.uuid, s.agent FROM m_0.session AS s WHERE s.name = $1::text;
+
+-- name: session_of_page
+-- The session that a page was written from.
+SELECT s.name, s.uuid, s.agent FROM m_0.session AS s WHERE $1::text = 'sessions/' || s.uuid || '.md';
 
 -- name: delete_empty_session
 -- Deletes a session that has no events.

@@ -36,7 +36,7 @@ SELECT t.id, t.path, t.leaf, t.folded FROM jsonb_to_recordset($1::jsonb) AS t (i
 -- name: known_events
 -- For each line, by its place: the event that it became before, told by its keys, or by its number and the time it was stored.
 WITH given AS (
-    SELECT * FROM jsonb_to_recordset($1::jsonb)
+    SELECT g.place, g.id, g.key, g.origin, g.created_at, g.summary, g.content FROM jsonb_to_recordset($1::jsonb)
         AS g (place integer, id bigint, key text, origin text, created_at timestamptz, summary text, content text)
 ), found AS (
     SELECT g.place, e.id FROM given AS g JOIN m_0.event AS e ON e.ingest_key = g.key

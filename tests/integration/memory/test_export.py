@@ -14,7 +14,7 @@ from service.access.scope import Scopes
 from service.db.embedded import EmbeddedServer
 from service.db.pools import Database
 from service.db.scope import ProjectRef
-from service.errors import DatabaseBusy
+from service.errors import Conflict, DatabaseBusy
 from service.memory import export_format as form
 from service.memory.correct import Correction, correct_event
 from service.memory.export import export_project
@@ -318,6 +318,19 @@ async def test_a_line_that_no_export_holds_is_refused_alone(database: Database, 
     assert saved == "evt_51"
     rows = await memory.rows(project, "SELECT summary FROM m_0.event WHERE id = 5")
     assert "\ufffd" in rows[0]["summary"]
+
+
+async def test_lines_that_cannot_stand_together_change_nothing(database: Database, memory: Memory, project: ProjectRef) -> None:
+    uuid = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+    session = {"line": "session", "uuid": uuid, "agent": None, "started_at": "2026-01-01T00:00:00Z", "ended_at": None}
+    event = {
+        "line": "event", "id": 1, "session": uuid, "kind": "note", "summary": "Good", "content": None, "timestamp": None,
+        "author": None, "ingest_key": None, "created_at": "2026-01-01T00:00:00Z", "entities": [], "tags": [],
+    }  # fmt: skip
+    with pytest.raises(Conflict):
+        await restore_lines(database, project, [{**session, "name": "another's"}, event])
+    for table in ("session", "event", "passage"):
+        assert await memory.rows(project, f"SELECT 1 FROM m_0.{table}") == []
 
 
 async def test_few_exports_at_once(database: Database, memory: Memory, project: ProjectRef) -> None:

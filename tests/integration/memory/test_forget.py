@@ -165,6 +165,23 @@ async def test_all_that_one_author_wrote(server: EmbeddedServer, database: Datab
         await Forgetting(database, project).author(mine)
 
 
+async def test_a_session_page_keeps_nothing_of_an_author(server: EmbeddedServer, database: Database, project: ProjectRef) -> None:
+    mine = f"author {WORD}"
+    ids = [(await save_event(database, project, EventInput(summary=f"Step {n}", session="run"), "somebody")).id for n in range(3)]
+    first = await save_event(database, project, EventInput(summary=f"As {WORD} had it", session="run"), mine)
+    await correct_event(database, project, ids[0], Correction(summary=f"Step as {WORD} has it"), mine)
+    for author in ("somebody", mine):
+        ended = await end_session(database, project, "run", author)
+        await correct_event(database, project, first.id, Correction(summary="As it is"), "somebody")
+    await end_session(database, project, "run", mine)
+    await Forgetting(database, project).author(mine)
+    assert leftovers(server, project) == []
+    assert ended.page is not None
+    page = await read_page(database, project, ended.page)
+    assert all(f"Step {n}" in page.body for n in range(3))
+    assert page.author is None
+
+
 async def test_what_there_is_not_is_not_forgotten(database: Database, project: ProjectRef) -> None:
     calls: list[Callable[[Forgetting], Awaitable[Any]]] = [
         lambda run: run.events(["evt_7"]),
