@@ -22,6 +22,8 @@ from service.memory.imports.restore_rows import Restoring, Stored
 from service.memory.redact import STANDARD, Redactor
 
 LINES_A_PAUSE: Final = 20
+LARGE: Final = 10_000
+HUGE: Final = 100_000
 
 
 class LineResult(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -43,10 +45,11 @@ async def restore_lines(database: Database, project: ProjectRef, lines: Sequence
     results: list[LineResult] = [LineResult()] * len(lines)
     ready: defaultdict[str, list[tuple[int, Ready]]] = defaultdict(list)
     for place, raw in enumerate(lines):
-        if place % LINES_A_PAUSE == 0:
+        size = _size(raw)
+        if size > LARGE or place % LINES_A_PAUSE == 0:
             await asyncio.sleep(0)  # other calls go on meanwhile
         try:
-            line = read_line(raw, redactor)
+            line = await asyncio.to_thread(read_line, raw, redactor) if size > HUGE else read_line(raw, redactor)
             ready[line.kind].append((place, line))
         except MunimentError as error:
             results[place] = _failed(error)
@@ -63,6 +66,14 @@ async def restore_lines(database: Database, project: ProjectRef, lines: Sequence
     except (asyncpg.IntegrityConstraintViolationError, asyncpg.DataError, asyncpg.ProgramLimitExceededError) as error:
         raise Conflict("One of these lines contradicts the others or what is stored.", hint="Send them one by one to see which.") from error
     return results
+
+
+def _size(raw: Any) -> int:
+    """Characters of the long text that a line may hold."""
+    if not isinstance(raw, dict):
+        return 0
+    text: Any = raw.get("body") or raw.get("content")
+    return len(text) if isinstance(text, str) else 0
 
 
 def _result(found: Stored | MunimentError) -> LineResult:
