@@ -47,8 +47,8 @@ def read_params(params: Mapping[str, object] | str | None) -> Mapping[str, objec
     """`params` as an object; a JSON string that holds one is accepted."""
     if isinstance(params, str):
         try:
-            decoded: object = msgspec.json.decode(params)
-        except msgspec.DecodeError:
+            decoded: object = msgspec.json.decode(whole(params))
+        except (msgspec.DecodeError, RecursionError):
             decoded = None
         if not isinstance(decoded, dict):
             raise misfit("params is a string that holds no JSON object", None, 'pass an object such as {"q": "text"}')

@@ -108,9 +108,10 @@ def _names(columns: tuple[Carried, ...]) -> tuple[str, ...]:
 
 
 def _counts(walked: Walk) -> list[exp.Expr]:
-    """How many bindings each hop but the last reached, as n0, n1, …"""
+    """How many bindings each hop but the last reached, as n0, n1, …, and whether nearest events were missed, as `short`."""
     counts = [exp.select(exp.Count(this=exp.Star())).from_(name).subquery() for name in walked.counted]
-    return [count.as_(f"n{i}") for i, count in enumerate(counts)]
+    numbered = [count.as_(f"n{i}") for i, count in enumerate(counts)]
+    return [*numbered, exp.or_(*walked.short).as_("short")] if walked.short else numbered
 
 
 def _with_parts(select: exp.Select, walked: Walk) -> exp.Select:
@@ -132,7 +133,7 @@ def _bindings(walked: Walk) -> exp.Select:
 def _rows(walked: Walk, rows: exp.Select, plan: Plan) -> exp.Select:
     """The returned rows beside the counts of the hops, which stand in a row of their own where none is returned."""
     names = ["total", *(f"c{i}" for i in range(len(plan.columns))), "rank"]
-    counts = [column("n", f"n{i}").as_(f"n{i}") for i in range(len(walked.counted))]
+    counts = [column("n", count.alias).as_(count.alias) for count in _counts(walked)]
     select = exp.select(*counts, *(column("r", name).as_(name) for name in names))
     select = select.from_(exp.select(*_counts(walked), exp.Literal.number(1).as_("one")).subquery("n"))
     select = select.join(rows.subquery("r", copy=False), on=exp.true(), join_type="left", copy=False).order_by(

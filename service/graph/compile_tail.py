@@ -1,7 +1,8 @@
 """RETURN, ORDER BY and LIMIT as SQL.
 
 In: a plan and a SELECT of bindings. Out: one SELECT whose columns are `total` (bindings walked), `c0`, `c1`, … (the returned
-columns; nodes and late properties as the node's number) and `rank`. Texts of nodes are not read here unless they group or sort.
+columns; nodes and late properties as the node's number) and `rank`. Where rows are grouped, one whose rank is null may stand before
+them, with the total alone. Texts of nodes are not read here unless they group or sort.
 """
 
 import msgspec
@@ -50,8 +51,12 @@ def _value(term: RowTerm, scope: Scope) -> exp.Expr:
     return by_code_point(found) if argument_kind(term) == "text" else found
 
 
-def _rank() -> exp.Expr:
-    return exp.Window(this=exp.RowNumber()).as_("rank")
+def _rank(after: int = 0) -> exp.Expr:
+    """The number of a row in its order; null for the row of the whole, which stands before the others."""
+    number = exp.Window(this=exp.RowNumber())
+    if not after:
+        return number.as_("rank")
+    return exp.Nullif(this=exp.Sub(this=number, expression=exp.Literal.number(after)), expression=exp.Literal.number(0)).as_("rank")
 
 
 def _plain(plan: Plan, source: Source, slots: Slots) -> exp.Select:
@@ -92,21 +97,52 @@ def _grouped(plan: Plan, source: Source, slots: Slots) -> exp.Select:
         if not isinstance(returned.term, AggregateTerm):
             keys.append(f"c{i}")
             projected.append(_value(returned.term, scope).as_(f"c{i}"))
-        elif returned.term.argument is not None:
+        elif returned.term.argument is not None and not _counts_rows(plan, returned.term, source):
             projected.append(_value(returned.term.argument, scope).as_(f"a{i}"))
-    projection = exp.select(*(projected or [exp.Literal.number(1).as_("one")]))
-    projection = scope.joined(projection.from_(source.select.subquery("w", copy=False)))
-    groups = exp.select(exp.Window(this=exp.Sum(this=exp.Count(this=exp.Star()))).as_("total"))
+    bindings = source.select.subquery("w", copy=False)
+    projection = scope.joined(exp.select(*(projected or [exp.Literal.number(1).as_("one")])).from_(bindings, copy=False))
+    _drop_unread(source.select, projection)
+    at_once = bool(keys) and not any(_keeps_values(plan, returned.term, source) for returned in plan.columns)
+    total: exp.Expr = exp.Count(this=exp.Star())
+    groups = exp.select((total if at_once else exp.Window(this=exp.Sum(this=total))).as_("total"))
+    if at_once:
+        groups = groups.select(exp.Grouping(expressions=[column("k", keys[0])]).as_("whole"))
     for i, returned in enumerate(plan.columns):
         value = _aggregate(plan, i, source) if isinstance(returned.term, AggregateTerm) else column("k", f"c{i}")
         groups = groups.select(value.as_(f"c{i}"))
     groups = groups.select(*(exp.Min(this=column("k", name)).as_(name) for name in sorts)).from_(projection.subquery("k", copy=False))
-    groups = groups.group_by(*(column("k", name) for name in keys)) if keys else groups
-    order = [_sorted(column("g", _sort_name(i, key)), descending=key.descending) for i, key in enumerate(plan.order)]
+    groups = _grouped_by(groups, [column("k", name) for name in keys], at_once=at_once)
+    order = [_sorted(column("g", "whole"), descending=True)] if at_once else []
+    order += [_sorted(column("g", _sort_name(i, key)), descending=key.descending) for i, key in enumerate(plan.order)]
     order += [_sorted(column("g", f"c{i}")) for i in range(len(plan.columns))]
-    limited = exp.select("g.*").from_(groups.subquery("g", copy=False)).order_by(*order, copy=False).limit(_limit(slots), copy=False)
+    limit = exp.Add(this=_limit(slots), expression=exp.Literal.number(1)) if at_once else _limit(slots)
+    limited = exp.select("g.*").from_(groups.subquery("g", copy=False)).order_by(*order, copy=False).limit(limit, copy=False)
     names = ["total", *(f"c{i}" for i in range(len(plan.columns)))]
-    return exp.select(*(column("o", name).as_(name) for name in names), _rank()).from_(limited.subquery("o", copy=False))
+    return exp.select(*(column("o", name).as_(name) for name in names), _rank(after=1 if at_once else 0)).from_(
+        limited.subquery("o", copy=False)
+    )
+
+
+def _drop_unread(bindings: exp.Select, reader: exp.Select) -> None:
+    """Takes away the columns of the bindings that are not read, which for each of them saves a projection."""
+    read = {found.name for found in reader.find_all(exp.Column) if found.table == "w"}
+    kept = [part for part in bindings.expressions if part.alias in read]
+    bindings.set("expressions", kept or bindings.expressions[:1])
+
+
+def _grouped_by(groups: exp.Select, keys: list[exp.Expr], *, at_once: bool) -> exp.Select:
+    """With `at_once` the whole is a group of its own: a count for each binding costs less than a window over all groups."""
+    if not at_once:
+        return groups.group_by(*keys) if keys else groups
+    sets = [exp.Tuple(expressions=keys), exp.Tuple(expressions=[])]
+    return groups.group_by(exp.GroupingSets(expressions=sets))
+
+
+def _keeps_values(plan: Plan, term: Term, source: Source) -> bool:
+    """Whether an aggregate has to keep all of its values, which for the whole would cost too much."""
+    if not isinstance(term, AggregateTerm) or _counts_rows(plan, term, source):
+        return False
+    return term.distinct or term.function == "collect"
 
 
 def _sort_name(number: int, key: SortKey) -> str:
@@ -117,7 +153,7 @@ def _aggregate(plan: Plan, number: int, source: Source) -> exp.Expr:
     term = plan.columns[number].term
     if not isinstance(term, AggregateTerm):
         raise TypeError("not an aggregate")
-    if term.argument is None or (term.distinct and term.function == "count" and _counts_rows(plan, term.argument, source)):
+    if term.argument is None or _counts_rows(plan, term, source):
         return exp.Count(this=exp.Star())
     value = column("k", f"a{number}")
     if term.function == "collect":
@@ -127,10 +163,14 @@ def _aggregate(plan: Plan, number: int, source: Source) -> exp.Expr:
     return exp.Coalesce(this=made, expressions=[exp.Literal.number(0)]) if term.function == "sum" else made
 
 
-def _counts_rows(plan: Plan, argument: RowTerm, source: Source) -> bool:
-    """Whether each row of a group holds another node, so that counting rows is counting distinct nodes."""
+def _counts_rows(plan: Plan, term: AggregateTerm, source: Source) -> bool:
+    """Whether an aggregate counts rows: all of them, or distinct nodes where each row of a group holds another one."""
+    if term.argument is None:
+        return True
+    if not (term.distinct and term.function == "count" and isinstance(term.argument, NodeTerm)) or source.unique is None:
+        return False
     grouped = {c.term.column for c in plan.columns if isinstance(c.term, NodeTerm)}
-    return isinstance(argument, NodeTerm) and source.unique is not None and source.unique <= grouped | {argument.column}
+    return source.unique <= grouped | {term.argument.column}
 
 
 def _collected(value: exp.Expr, kind: Kind, *, distinct: bool) -> exp.Expr:

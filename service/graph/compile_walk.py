@@ -4,6 +4,7 @@ In: a plan and the number of a clause. Out: `Walk`: common table expressions for
 its own, so that grouping and limiting can be put around it. Each hop is a nested loop from the frontier: a fenced LATERAL never
 becomes a hash of a hub. Every hop is limited to the row budget. Where only the set of bindings matters, the frontier is reduced
 to what is still needed; of a node that is only asked to differ from the next one, its smallest and largest stand for all.
+The k nearest are found first, once for each distinct node, so that it can be told whether the vector index gave fewer.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,9 @@ from sqlglot import exp
 
 from service.graph.live import SQL_TYPES, Live
 from service.graph.predicates import looked_up, predicate, reads_only_numbers
-from service.graph.relations.protocol import Step, among, column
+from service.graph.relations.protocol import Step, among, column, table
+from service.graph.relations.similar import k_of
+from service.graph.relations.vectors import heads
 from service.graph.scope import Scope
 from service.graph.slots import Runtime, Slots
 from service.graph.terms import ApartTest, Hop, MatchPlan, Plan, Test
@@ -38,10 +41,12 @@ class Frontier(msgspec.Struct, frozen=True):
 
 
 class Walk(msgspec.Struct, frozen=True):
-    """A clause: named parts, which of them are hops to be counted, and the last SELECT with its columns."""
+    """A clause: named parts, which of them are hops to be counted, conditions under which nearest events were missed, and the
+    last SELECT with its columns."""
 
     parts: tuple[tuple[str, exp.Expr], ...]
     counted: tuple[str, ...]
+    short: tuple[exp.Expr, ...]
     last: exp.Select
     columns: tuple[Carried, ...]
     unique: frozenset[str] | None
@@ -53,10 +58,12 @@ def walk(plan: Plan, number: int, given: Sequence[Carried], slots: Slots, live: 
     frontier = Frontier("s", tuple(given), frozenset({"v0"}) if first else None)
     entry = _entry(frontier, clause, slots)
     if not clause.hops:
-        return Walk((), (), entry, frontier.columns, frontier.unique)
+        return Walk((), (), (), entry, frontier.columns, frontier.unique)
     parts: list[tuple[str, exp.Expr]] = [("s", entry)]
     counted: list[str] = []
+    short: list[exp.Expr] = []
     for i, hop in enumerate(clause.hops[:-1]):
+        _find_nearest(frontier, hop, slots, parts, short)
         select, reached = _hop(frontier, hop, slots, live)
         parts.append((f"h{i}", select))
         counted.append(f"h{i}")
@@ -66,8 +73,9 @@ def walk(plan: Plan, number: int, given: Sequence[Carried], slots: Slots, live: 
             select, frontier = reduced
             frontier = msgspec.structs.replace(frontier, name=f"d{i}")
             parts.append((frontier.name, select))
+    _find_nearest(frontier, clause.hops[-1], slots, parts, short)
     last, reached = _hop(frontier, clause.hops[-1], slots, live)
-    return Walk(tuple(parts), tuple(counted), last, reached.columns, reached.unique)
+    return Walk(tuple(parts), tuple(counted), tuple(short), last, reached.columns, reached.unique)
 
 
 def given_rows(columns: Sequence[Carried], slots: Slots) -> exp.Expr:
@@ -93,7 +101,7 @@ def _hop(frontier: Frontier, hop: Hop, slots: Slots, live: Live) -> tuple[exp.Se
     kept = [carried for carried in frontier.columns if carried.name in live.after(hop.number)]
     reached = [Carried(term.column, SQL_TYPES[term.kind]) for term in hop.wanted if term.column in live.after(hop.number)]
     places: dict[str, exp.Expr] = {carried.name: column("f", carried.name) for carried in frontier.columns}
-    lateral = _lateral(frontier, hop, places, slots)
+    edges = _neighbours(frontier, hop, places, slots) if hop.relation.nearest else _lateral(frontier, hop, places, slots)
     places |= {term.column: column("x", term.name) for term in hop.wanted}
     if not hop.far_is_bound:
         places[hop.far.column] = column("x", "far")
@@ -103,7 +111,7 @@ def _hop(frontier: Frontier, hop: Hop, slots: Slots, live: Live) -> tuple[exp.Se
     tests = [predicate(test, scope, slots) for test in hop.tests if not _is_inside(test, hop)]
     columns = (*kept, *reached)
     select = exp.select(*(places[carried.name].copy().as_(carried.name) for carried in columns))
-    select = scope.joined(select.from_(exp.to_table(frontier.name).as_("f", table=True)).join(lateral, join_type="cross", copy=False))
+    select = scope.joined(select.from_(exp.to_table(frontier.name).as_("f", table=True)).join(edges, copy=False))
     unique = frontier.unique
     if unique is not None:
         reaches = frozenset[str]() if hop.far_is_bound else frozenset({hop.far.column})
@@ -117,42 +125,85 @@ def _is_inside(test: Test, hop: Hop) -> bool:
     return reads_only_numbers(test) or looked_up(test, hop.far, Slots()) is not None
 
 
-def _lateral(frontier: Frontier, hop: Hop, places: dict[str, exp.Expr], slots: Slots) -> exp.Lateral:
-    """The edges at the near node, tests on the far node's number already asked; the LIMIT keeps it a loop."""
-
+def _step(hop: Hop, near: exp.Expr, far: exp.Expr | None, slots: Slots) -> Step:
     def given(key: str, sql_type: str) -> exp.Expr | None:
         entry = next((entry for entry in hop.entries if entry.key == key), None)
         if entry is None:
             return None
         return slots.place(Fitting(entry.value, key, hop.relation.name, hop.relation.parameters[key]), sql_type)
 
-    far = places[hop.far.column].copy() if hop.far_is_bound else None
-    step = Step(
-        near=places[hop.near.column].copy(),
+    return Step(
+        near=near.copy(),
         near_is_left=hop.near_is_left,
         far=far,
         wanted=frozenset(term.name for term in hop.wanted),
         low=hop.low,
         high=hop.high,
         given=given,
+        exact=slots.place(Runtime("exact"), "boolean") if hop.relation.nearest else exp.true(),
     )
+
+
+def _lateral(frontier: Frontier, hop: Hop, places: dict[str, exp.Expr], slots: Slots) -> exp.Join:
+    """The edges at the near node, tests on the far node's number already asked; the LIMIT keeps it a loop."""
+    far = places[hop.far.column].copy() if hop.far_is_bound else None
+    step = _step(hop, places[hop.near.column], far, slots)
     edges = hop.relation.walk(step)
     inside = _inside(frontier, hop, places, slots) if far is None else [column("y", "far").eq(far.copy())]
     if inside:
         names = ["far", *sorted(step.wanted)]
         edges = exp.select(*(column("y", name).as_(name) for name in names)).from_(edges.subquery("y", copy=False)).where(*inside)
-    return exp.Lateral(this=edges.limit(budget(slots), copy=False).subquery(copy=False), alias=exp.TableAlias(this=exp.to_identifier("x")))
+    limited = edges.limit(budget(slots), copy=False).subquery(copy=False)
+    return exp.Join(this=exp.Lateral(this=limited, alias=exp.TableAlias(this=exp.to_identifier("x"))), kind="CROSS")
 
 
-def _inside(frontier: Frontier, hop: Hop, places: dict[str, exp.Expr], slots: Slots) -> list[exp.Expr]:
-    scope = Scope(places | {hop.far.column: column("y", "far")})
+def _find_nearest(frontier: Frontier, hop: Hop, slots: Slots, parts: list[tuple[str, exp.Expr]], short: list[exp.Expr]) -> None:
+    """Adds the parts that find the nearest of each distinct near node, and the condition under which some were missed."""
+    if not hop.relation.nearest:
+        return
+    at, found = f"e{hop.number}", f"k{hop.number}"
+    near = column("f", hop.near.column)
+    known = exp.and_(column("n", "owner_id").eq(near.copy()), heads("n"))
+    ends = (
+        exp.select(near.as_("near"))
+        .distinct()
+        .from_(exp.to_table(frontier.name).as_("f", table=True))
+        .join(table("vector_0", "n"), on=known)
+    )
+    step = _step(hop, column("e", "near"), None, slots)
+    lateral = exp.Lateral(this=hop.relation.walk(step).subquery(copy=False), alias=exp.TableAlias(this=exp.to_identifier("x")))
+    edges = exp.select(column("e", "near").as_("near"), column("x", "far").as_("far"), column("x", "cos").as_("cos"))
+    parts += [(at, ends), (found, edges.from_(exp.to_table(at).as_("e", table=True)).join(lateral, join_type="cross"))]
+    counts = [exp.select(exp.Count(this=exp.Star())).from_(name).subquery() for name in (found, at)]
+    each = exp.Least(this=k_of(step), expressions=[slots.place(Runtime("others"), "bigint")])
+    missed = exp.LT(this=counts[0], expression=exp.Mul(this=counts[1], expression=each))
+    short.append(exp.and_(exp.not_(step.exact.copy()), missed))
+
+
+def _neighbours(frontier: Frontier, hop: Hop, places: dict[str, exp.Expr], slots: Slots) -> exp.Join:
+    """The nearest that were found before, those of them that the relation's own parameters and the tests keep."""
+    step = _step(hop, places[hop.near.column], None, slots)
+    on: list[exp.Expr] = [column("x", "near").eq(step.near)]
+    least = step.given("min", "float8")
+    if least is not None:
+        on.append(exp.GTE(this=column("x", "cos"), expression=least))
+    if hop.far_is_bound:
+        on.append(column("x", "far").eq(places[hop.far.column].copy()))
+    else:
+        on += _inside(frontier, hop, places, slots, alias="x")
+    return exp.Join(this=exp.to_table(f"k{hop.number}").as_("x", table=True), on=exp.and_(*on))
+
+
+def _inside(frontier: Frontier, hop: Hop, places: dict[str, exp.Expr], slots: Slots, alias: str = "y") -> list[exp.Expr]:
+    far = column(alias, "far")
+    scope = Scope(places | {hop.far.column: far})
     found: list[exp.Expr] = []
     for test in hop.tests:
         numbers = looked_up(test, hop.far, slots)
         if numbers is not None:
-            found.append(among(column("y", "far"), numbers))
+            found.append(among(far.copy(), numbers))
         elif frontier.witness is not None and isinstance(test, ApartTest) and frontier.witness in (test.left, test.right):
-            ends = [column("f", f"{side}_{frontier.witness}").neq(column("y", "far")) for side in ("least", "most")]
+            ends = [column("f", f"{side}_{frontier.witness}").neq(far.copy()) for side in ("least", "most")]
             found.append(exp.Paren(this=exp.or_(*ends)))
         elif reads_only_numbers(test):
             found.append(predicate(test, scope, slots))

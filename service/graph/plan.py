@@ -59,7 +59,7 @@ def make_plan(query: Query) -> Plan:
     start = _start(query.start)
     patterns = infer(query)
     nodes = {name: NodeTerm(f"v{i}", label) for i, (name, label) in enumerate(patterns.labels.items())}
-    bound = {query.start.variable}
+    bound: dict[str, None] = {query.start.variable: None}
     edges: dict[str, tuple[int, Edge]] = {}
     drafts = [_draft(query, number, patterns, nodes, bound, edges) for number in range(len(query.matches))]
     bindings = _bindings(nodes, bound, edges)
@@ -102,7 +102,7 @@ def _start(start: Start) -> StartPlan:
     )
 
 
-def _bindings(nodes: Mapping[str, NodeTerm], bound: set[str], edges: Mapping[str, tuple[int, Edge]]) -> Bindings:
+def _bindings(nodes: Mapping[str, NodeTerm], bound: Mapping[str, None], edges: Mapping[str, tuple[int, Edge]]) -> Bindings:
     return Bindings(
         nodes={name: node for name, node in nodes.items() if name in bound},
         edges={variable: (number, edge.relation) for variable, (number, edge) in edges.items()},
@@ -110,7 +110,7 @@ def _bindings(nodes: Mapping[str, NodeTerm], bound: set[str], edges: Mapping[str
 
 
 def _draft(
-    query: Query, number: int, patterns: Patterns, nodes: Mapping[str, NodeTerm], bound: set[str], edges: dict[str, tuple[int, Edge]]
+    query: Query, number: int, patterns: Patterns, nodes: Mapping[str, NodeTerm], bound: dict[str, None], edges: dict[str, tuple[int, Edge]]
 ) -> Draft:
     """Orders the ways of a clause and collects its tests; adds what it binds to `bound` and `edges`."""
     first = sum(1 for edge in patterns.edges if edge.match < number)

@@ -25,10 +25,12 @@ from service.graph.compile import Compiled, compiled
 from service.graph.limits import GraphLimits
 from service.graph.rejection import GraphRejection
 from service.graph.relations.protocol import Label
-from service.graph.start import NoVector, StartStage
+from service.graph.start import NoVector, StartStage, lost
 from service.graph.values import whole
 from service.graph.walker import Walker, numbered
 
+# How long after the deadline the caller itself ends a call that the database did not.
+GRACE_MS = 100
 _TEXTS: Mapping[Label, str] = {"Event": "event_texts", "Entity": "entity_texts", "Tag": "tag_texts"}
 
 
@@ -83,15 +85,48 @@ async def run_query(
         raise rejection.located(query) from None
     text = arguments.start.text
     vector = None if text is None else await _vector(embed, text, budget)
-    async with database.read(project) as tx:
-        ready = compiled(query, vectors=tx.space is not None)
-        fitting = _fitting(vector, embed, tx.space)
+    run = Run(checked, arguments, limits, budget)
+    try:
+        async with asyncio.timeout((budget.remaining_ms() + GRACE_MS) / 1000), database.read(project) as tx:
+            await run.finish(tx, _fitting(vector, embed, tx.space))
+    except TimeoutError:
+        run.give_up()
+    return answer(checked.plan, arguments, limits, run.start, run.outcome, run.texts, budget.elapsed_ms())
+
+
+class Run:
+    """One query under way: what is known of its answer so far."""
+
+    def __init__(self, query: Compiled, arguments: Arguments, limits: GraphLimits, budget: Budget) -> None:
+        self._query = query
+        self._arguments = arguments
+        self._limits = limits
+        self._budget = budget
+        self.start = lost(query.plan.start.kind, arguments.start, "deadline")
+        self.outcome = Outcome((), False, (), ())
+        self.texts = Texts({})
+
+    async def finish(self, tx: Tx, vector: str | NoVector | None) -> None:
+        """START, the walk, the texts of what is returned."""
+        query = compiled(self._query.text, vectors=tx.space is not None)
         began = time.monotonic()
-        start = await StartStage(ready.plan.start.kind, arguments.start, fitting, limits, tx, budget).run()
-        first = PlanStep(0, "start", len(start.ids), int((time.monotonic() - began) * 1000))
-        outcome, texts = await _walked(tx, ready, arguments, limits, budget, start)
-        outcome = msgspec.structs.replace(outcome, steps=numbered((first, *outcome.steps)))
-    return answer(ready.plan, arguments, limits, start, outcome, texts, budget.elapsed_ms())
+        self.start = await StartStage(query.plan.start.kind, self._arguments.start, vector, self._limits, tx, self._budget).run()
+        first = PlanStep(0, "start", len(self.start.ids), int((time.monotonic() - began) * 1000))
+        self.outcome = Outcome((), False, (), (first,))
+        outcome, self.texts = await _walked(tx, query, self._arguments, self._limits, self._budget, self.start)
+        self.outcome = msgspec.structs.replace(outcome, steps=numbered((first, *outcome.steps)))
+
+    def give_up(self) -> None:
+        """The database did not keep to its own limits: what was not finished is cut."""
+        if self.start.lost:
+            return
+        cut = Truncation(_last_place(self._query), "deadline", "the database did not answer before the deadline")
+        self.outcome = msgspec.structs.replace(self.outcome, rows=(), more=False, cuts=(cut,))
+        self.texts = Texts({})
+
+
+def _last_place(query: Compiled) -> str:
+    return f"match[{len(query.plan.matches) - 1}]" if query.plan.matches else "start"
 
 
 async def _walked(
@@ -104,8 +139,7 @@ async def _walked(
     try:
         return outcome, await _texts(tx, nodes_shown(query.plan, outcome.rows), budget)
     except Cut as cut:
-        where = f"match[{len(query.plan.matches) - 1}]" if query.plan.matches else "start"
-        cuts = (*outcome.cuts, Truncation(where, cut.reason, "no time was left to read the texts of the rows"))
+        cuts = (*outcome.cuts, Truncation(_last_place(query), cut.reason, "no time was left to read the texts of the rows"))
         return msgspec.structs.replace(outcome, rows=(), more=False, cuts=cuts), Texts({})
 
 

@@ -10,7 +10,8 @@ from service.graph.values import Equals, Fitting, Found, Members, Ordered, Piece
 
 
 class Runtime(msgspec.Struct, frozen=True):
-    """Something that only the run knows: `budget`, `rows`, or a column of the bindings."""
+    """Something that only the run knows: `budget`, `rows`, `exact` (measure every vector), `others` (how many a vector can be
+    compared with, at least), or a column of the bindings."""
 
     name: str
 

@@ -37,6 +37,28 @@ class NoVector(msgspec.Struct, frozen=True):
         return f"start: no query vector{source} ({self.reason})"
 
 
+def report_of(kind: StartKind, asked: StartArguments, returned: int) -> StartReport:
+    """What every report of this kind has, with has_more and hub false where they belong."""
+    report = StartReport(kind=kind, k=asked.k, returned=returned)
+    if kind in ("tag", "entity+text", "tag+text"):
+        report = msgspec.structs.replace(report, has_more=False, candidates=Candidates(0, True))
+    if kind in ("tag", "entity"):
+        report = msgspec.structs.replace(report, hub=False)
+    return report
+
+
+def lost(kind: StartKind, asked: StartArguments, reason: CutReason, note: str | None = None) -> StartOutcome:
+    """A start that was cut as a whole."""
+    details: dict[CutReason, str] = {
+        "no_embedding": "no query vector could be had",
+        "statement_timeout": "the start was stopped at the statement timeout",
+        "deadline": "the start was stopped at the deadline",
+    }
+    cut = Truncation("start", reason, details[reason])
+    report = msgspec.structs.replace(report_of(kind, asked, 0), candidates=UNSET)
+    return StartOutcome((), (), report, cuts=(cut,), missing=() if note is None else (note,), lost=True)
+
+
 class StartStage(msgspec.Struct, frozen=True):
     """One start: what it asks and what it runs with."""
 
@@ -53,12 +75,12 @@ class StartStage(msgspec.Struct, frozen=True):
             if self.kind == "ids":
                 return await self._ids()
             if isinstance(self.vector, NoVector):
-                return self._cut("no_embedding", self.vector.note)
+                return lost(self.kind, self.asked, "no_embedding", self.vector.note)
             if self.kind == "text":
                 return await self._text()
             return await self._named()
         except Cut as cut:
-            return self._cut(cut.reason, None)
+            return lost(self.kind, self.asked, cut.reason)
 
     async def _fetch(self, name: str, *args: object) -> Sequence[asyncpg.Record]:
         return await self.tx.fetch(load("project", "graph")[name].sql, *args, budget=self.budget)
@@ -68,23 +90,7 @@ class StartStage(msgspec.Struct, frozen=True):
         return "entities" if self.kind.startswith("entity") else "tags"
 
     def _report(self, returned: int) -> StartReport:
-        """What every report of this kind has, with has_more and hub false where they belong."""
-        report = StartReport(kind=self.kind, k=self.asked.k, returned=returned)
-        if self.kind in ("tag", "entity+text", "tag+text"):
-            report = msgspec.structs.replace(report, has_more=False, candidates=Candidates(0, True))
-        if self.kind in ("tag", "entity"):
-            report = msgspec.structs.replace(report, hub=False)
-        return report
-
-    def _cut(self, reason: CutReason, note: str | None) -> StartOutcome:
-        details: dict[CutReason, str] = {
-            "no_embedding": "no query vector could be had",
-            "statement_timeout": "the start was stopped at the statement timeout",
-            "deadline": "the start was stopped at the deadline",
-        }
-        cut = Truncation("start", reason, details[reason])
-        report = msgspec.structs.replace(self._report(0), candidates=UNSET)
-        return StartOutcome((), (), report, cuts=(cut,), missing=() if note is None else (note,), lost=True)
+        return report_of(self.kind, self.asked, returned)
 
     async def _ids(self) -> StartOutcome:
         asked = [number for number in self.asked.ids if number is not None]

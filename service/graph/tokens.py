@@ -95,8 +95,10 @@ def _short(name: str, at: int) -> str:
 
 def _number(digits: str, at: int) -> int | float:
     if digits.isdigit():
+        # Python reads no integer of thousands of digits, not even of zeros.
+        digits = digits.lstrip("0") or "0"
         # One more than the largest is let through here: with a minus in front it is the smallest.
-        if len(digits.lstrip("0")) > 19 or int(digits) > INT64:
+        if len(digits) > 19 or int(digits) > INT64:
             raise syntax("the number does not fit into 64 bits", at, "use a smaller number")
         return int(digits)
     value = float(digits)

@@ -4,7 +4,7 @@ In: the edges of one clause and the nodes bound before it. Out: `Way`s from boun
 for what is not connected. A way is always walked from a bound end, in the order written as far as that allows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -33,8 +33,8 @@ class Ends(msgspec.Struct, frozen=True):
     far_is_bound: bool
 
 
-def order_ways(patterns: Patterns, match: int, bound: set[str]) -> list[Way]:
-    """The ways of one clause; adds the nodes they reach to `bound`."""
+def order_ways(patterns: Patterns, match: int, bound: dict[str, None]) -> list[Way]:
+    """The ways of one clause; adds the nodes they reach to `bound`, which keeps the order in which they were."""
     waiting = [edge for edge in patterns.edges if edge.match == match]
     ways: list[Way] = []
     while waiting:
@@ -43,20 +43,22 @@ def order_ways(patterns: Patterns, match: int, bound: set[str]) -> list[Way]:
             raise _unconnected(waiting[0], bound)
         waiting.remove(edge)
         near, far = (edge.first, edge.second) if edge.first in bound else (edge.second, edge.first)
+        if edge.relation.nearest and far in bound:
+            near, far = sorted((near, far), key=list(bound).index)
         ways.append(Way(edge, near, far, far in bound))
-        bound.add(far)
+        bound[far] = None
     for number, name, node in patterns.nodes:
         if number == match and name not in bound:
             raise grammar("a chain is not connected to what is bound", node.at, f"begin or end it with a bound variable: {_names(bound)}")
     return ways
 
 
-def _is_ready(edge: Edge, bound: set[str]) -> bool:
+def _is_ready(edge: Edge, bound: Mapping[str, None]) -> bool:
     ends = {edge.first in bound, edge.second in bound}
     return ends == {True} if edge.relation.needs_both else True in ends
 
 
-def _unconnected(edge: Edge, bound: set[str]) -> Exception:
+def _unconnected(edge: Edge, bound: Mapping[str, None]) -> Exception:
     relation = edge.relation
     if relation.needs_both:
         hint = f"bind both ends first, such as (a)-[s:SHARES {{min: 2}}]-(b)-[f:{relation.name}]-(a)"
@@ -64,7 +66,7 @@ def _unconnected(edge: Edge, bound: set[str]) -> Exception:
     return grammar("a chain is not connected to what is bound", edge.pattern.at, f"begin or end it with a bound variable: {_names(bound)}")
 
 
-def _names(bound: set[str]) -> str:
+def _names(bound: Mapping[str, None]) -> str:
     return ", ".join(sorted(name for name in bound if not name.startswith("#")))
 
 

@@ -12,25 +12,27 @@ import asyncpg
 import msgspec
 
 from service.db.budget import Budget, Cut
+from service.db.queries import load
 from service.db.transaction import Tx
 from service.graph.answer import CutReason, Outcome, PlanStep, StartOutcome, Truncation
 from service.graph.arguments import Arguments
 from service.graph.compile import Clause, Compiled, Pieces, in_pieces
 from service.graph.compile_walk import Carried
 from service.graph.limits import GraphLimits
-from service.graph.relations.similar import SIMILAR
+from service.graph.relations.similar import MAX_K
 from service.graph.slots import Runtime, Statement
 from service.graph.vector_scans import widen_scans
 
 Bindings: TypeAlias = "dict[str, list[Any]]"
 _DETAILS: Mapping[CutReason, str] = {
+    "unfilled": "the vector index gave fewer than the k nearest",
     "statement_timeout": "a statement was stopped at its timeout",
     "deadline": "the deadline left no time for the rest",
     "row_budget": "more rows were reached than may be walked",
 }
 # What the walk may use of the time that is left; the rest is for sorting and for reading the texts.
 _WALK_SHARE = 0.8
-# Of the walk's time, what the first try in one piece may use, and each piece after it.
+# Of the walk's time, what the first try in one piece may use, and each piece after it at least.
 _FIRST_SHARE = 0.5
 _PIECE_SHARE = 0.15
 _NARROWER = 4
@@ -59,12 +61,13 @@ class Walker:
         self._spent = dict.fromkeys((hop.number for hop in query.plan.hops), 0)
         self._cuts: dict[tuple[int, CutReason], None] = {}
         self._last = len(query.plan.matches) - 1
+        self._exact, self._others = True, 0
 
     async def run(self) -> Outcome:
         """The rows of the whole walk, or of the part that could be finished."""
         began = time.monotonic()
         try:
-            rows = await self._rows()
+            rows = [row for row in await self._rows() if row["rank"] is not None]
         except Cut as cut:
             self._cuts[self._last, cut.reason] = None
             rows = []
@@ -89,14 +92,22 @@ class Walker:
         bindings = self._bindings(self._query.taken, range(len(self._start.ids)))
         if not self._query.plan.matches:
             return await self._fetch(self._query.last, bindings, self._budget)
-        if any(hop.relation.name == SIMILAR.name for hop in self._query.plan.hops):
-            await widen_scans(self._tx, self._budget)
+        if any(hop.relation.nearest for hop in self._query.plan.hops) and self._query.vectors:
+            await self._count_heads()
         walking = Budget(int(self._budget.remaining_ms() * _WALK_SHARE), self._limits.statement_ms)
         share = _FIRST_SHARE if len(self._start.ids) > 1 else 1
         try:
             return await self._at_once(bindings, Budget(int(walking.remaining_ms() * share), self._limits.statement_ms))
         except PieceCut as cut:
             return await self._in_pieces(walking, cut)
+
+    async def _count_heads(self) -> None:
+        """Up to the number of candidates that are measured exactly every vector is; above, the vector index is searched."""
+        most = self._limits.exact_candidates
+        (row,) = await self._tx.fetch(load("project", "graph")["heads_up_to"].sql, max(most, MAX_K) + 2, budget=self._budget)
+        self._exact, self._others = row["vectors"] <= most, max(0, row["vectors"] - 1)
+        if not self._exact:
+            await widen_scans(self._tx, self._budget)
 
     def _bindings(self, columns: Sequence[Carried], places: range) -> Bindings:
         values: Bindings = {
@@ -114,8 +125,8 @@ class Walker:
             found = await self._fetch(self._query.last, bindings, attempt)
         except Cut as cut:
             raise PieceCut(self._last, cut.reason) from cut
-        self._count(self._last, found[0], int(found[0]["total"] or 0), began)
-        return [row for row in found if row["rank"] is not None]
+        self._count(self._last, found[0], int(found[-1]["total"] or 0), began)
+        return found
 
     async def _walk(self, number: int, clause: Clause, bindings: Bindings, budget: Budget) -> Bindings:
         """The bindings after one clause."""
@@ -141,6 +152,8 @@ class Walker:
             self._spent[hops[-1].number] += int((time.monotonic() - began) * 1000)
         if any(count > self._limits.row_budget for count in counts):
             self._cuts[match, "row_budget"] = None
+        if any(hop.relation.nearest for hop in hops) and row["short"]:
+            self._cuts[match, "unfilled"] = None
 
     async def _in_pieces(self, walking: Budget, first: PieceCut) -> Sequence[asyncpg.Record]:
         """The rows of the starts that could be finished, a few at a time, fewer after each timeout."""
@@ -151,7 +164,8 @@ class Walker:
         alone = count == 1
         while place < count and not alone and walking.remaining_ms() > 0:
             piece = range(place, min(place + size, count))
-            share = Budget(max(1, int(walking.remaining_ms() * _PIECE_SHARE)), self._limits.statement_ms)
+            fair = len(piece) / (count - place)
+            share = Budget(max(1, int(walking.remaining_ms() * max(_PIECE_SHARE, fair))), self._limits.statement_ms)
             try:
                 part = await self._piece(pieces, piece, share)
             except PieceCut as cut:
@@ -178,7 +192,13 @@ class Walker:
         return bindings
 
     async def _fetch(self, statement: Statement, bindings: Bindings, budget: Budget) -> Sequence[asyncpg.Record]:
-        known: dict[str, Any] = {"budget": self._limits.row_budget + 1, "rows": self._arguments.limit + 1, **bindings}
+        known: dict[str, Any] = {
+            "budget": self._limits.row_budget + 1,
+            "rows": self._arguments.limit + 1,
+            "exact": self._exact,
+            "others": self._others,
+            **bindings,
+        }
         bound = self._arguments.bound
         values = [known[slot.name] if isinstance(slot, Runtime) else bound[slot] for slot in statement.slots]
         return await self._tx.fetch(statement.sql, *values, budget=budget)

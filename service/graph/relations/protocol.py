@@ -43,7 +43,8 @@ class Step(msgspec.Struct, frozen=True):
     """What a relation needs to write its SQL.
 
     `near` is the bound end's number and `far` the other's, where that is bound too. `given(key, sql_type)` is the bound value of
-    a written parameter, None where it was left out. `wanted` are the properties that the query reads.
+    a written parameter, None where it was left out. `wanted` are the properties that the query reads. `exact` is a boolean: whether
+    every head vector is measured, rather than those that the vector index finds.
     """
 
     near: exp.Expr
@@ -53,6 +54,7 @@ class Step(msgspec.Struct, frozen=True):
     low: int | None
     high: int | None
     given: Callable[[str, str], exp.Expr | None]
+    exact: exp.Expr
 
 
 class Relation(Protocol):
@@ -99,6 +101,11 @@ class Relation(Protocol):
         ...
 
     @property
+    def nearest(self) -> bool:
+        """Whether it takes the k nearest of the end that is bound first, so that its edges are found before anything is asked of them."""
+        ...
+
+    @property
     def parallel(self) -> str | None:
         """The property that tells several edges of one pair of ends apart; None where a pair has at most one edge."""
         ...
@@ -119,6 +126,7 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     properties: Mapping[str, Kind] = {}
     starred: bool = False
     needs_both: bool = False
+    nearest: bool = False
     parallel: str | None = None
 
 

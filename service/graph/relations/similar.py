@@ -5,36 +5,50 @@ from sqlglot import exp
 from service.graph.relations.protocol import Fraction, Shape, Step, Whole, column, table
 from service.graph.relations.vectors import cosine, distance, heads
 
+DEFAULT_K = 5
+MAX_K = 20
+
 
 class Similar(Shape, frozen=True, kw_only=True):
-    """Event–Event: `k` nearest of the near end, itself excluded, then `min`."""
+    """Event–Event: `k` nearest of the near end, itself excluded."""
 
     def walk(self, step: Step) -> exp.Select:
-        """At most k rows; none when the near event has no vector."""
+        """At most k rows, whatever `min` says; none when the near event has no vector."""
         apart = distance("o", "n")
-        k = step.given("k", "bigint") or exp.cast(exp.Literal.number(5), "bigint")
-        nearest = (
-            exp.select(column("o", "owner_id").as_("far"), cosine("o", "n").as_("cos"))
-            .from_(table("vector_0", "o"))
-            .where(heads("o"), column("o", "owner_id").neq(step.near.copy()))
-            .order_by(exp.Ordered(this=apart, nulls_first=False), column("o", "owner_id"))
-            .limit(k)
-        )
-        lateral = exp.Lateral(this=nearest.subquery(), alias=exp.TableAlias(this=exp.to_identifier("x")))
-        found = (
+        # No index gives this order, so that every vector is measured.
+        measured = exp.Add(this=exp.Paren(this=apart.copy()), expression=exp.Literal.number(0))
+        found = exp.union(_nearest(step, step.exact.copy(), measured), _nearest(step, exp.not_(step.exact.copy()), apart), distinct=False)
+        lateral = exp.Lateral(this=found.subquery(), alias=exp.TableAlias(this=exp.to_identifier("x")))
+        return (
             exp.select(column("x", "far").as_("far"), column("x", "cos").as_("cos"))
             .from_(table("vector_0", "n"))
             .join(lateral, join_type="cross")
             .where(heads("n"), column("n", "owner_id").eq(step.near))
         )
-        least = step.given("min", "float8")
-        return found if least is None else found.where(exp.GTE(this=column("x", "cos"), expression=least))
+
+
+def k_of(step: Step) -> exp.Expr:
+    """How many neighbours are asked for."""
+    return step.given("k", "bigint") or exp.cast(exp.Literal.number(DEFAULT_K), "bigint")
+
+
+def _nearest(step: Step, applies: exp.Expr, by: exp.Expr) -> exp.Select:
+    order = exp.Ordered(this=by, nulls_first=False)
+    nearest = (
+        exp.select(column("o", "owner_id").as_("far"), cosine("o", "n").as_("cos"))
+        .from_(table("vector_0", "o"))
+        .where(heads("o"), column("o", "owner_id").neq(step.near.copy()), applies)
+        .order_by(order, column("o", "owner_id"))
+        .limit(k_of(step))
+    )
+    return exp.select("b.*").from_(nearest.subquery("b"))
 
 
 SIMILAR = Similar(
     name="SIMILAR",
     left="Event",
     right="Event",
-    parameters={"k": Whole(1, 20), "min": Fraction(-1.0, 1.0)},
+    parameters={"k": Whole(1, MAX_K), "min": Fraction(-1.0, 1.0)},
     properties={"cos": "float"},
+    nearest=True,
 )

@@ -56,6 +56,11 @@ SELECT
     (SELECT count(*) FROM m_0.event) AS events,
     (SELECT count(*) FROM m_0.vector_0 AS v WHERE v.kind = 0) AS vectors;
 
+-- name: heads_up_to
+-- How many head vectors there are, counted up to a number.
+SELECT count(*) AS vectors
+FROM (SELECT v.owner_id FROM m_0.vector_0 AS v WHERE v.kind = 0 LIMIT $1::bigint) AS counted;
+
 -- name: measured_in_project
 -- The events closest to a query vector, every one measured.
 WITH measured AS MATERIALIZED (
