@@ -23,7 +23,7 @@ _PROBES: Final = frozenset({"/livez", "/readyz"})
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _AUTHORITY: Final = re.compile(r"[A-Za-z0-9._-]+(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?")
 _CORS: Final = {
-    "access-control-allow-methods": "GET, POST, PUT, DELETE",
+    "access-control-allow-methods": "GET, POST, PUT, PATCH, DELETE",
     "access-control-allow-headers": (
         "Authorization, Content-Type, Accept, If-Match, If-None-Match, Idempotency-Key, X-Request-Id, "
         "Mcp-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name, Last-Event-ID"

@@ -77,6 +77,9 @@ class Client:
     def graph(self, query: str, params: msgspec.Raw) -> bytes:
         return self._call("POST", "/graph", self._scoped({"query": query, "params": params}))
 
+    def sql(self, query: str, params: msgspec.Raw) -> bytes:
+        return self._call("POST", "/sql", self._scoped({"sql": query, "params": params}))
+
     def status(self, scope: Scope) -> bytes:
         return self._call("GET", f"{scope.path}/status")
 

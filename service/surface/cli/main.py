@@ -20,6 +20,7 @@ _COMMANDS: Final = {
     "export": "service.surface.cli.exports:export_memory",
     "query": "service.surface.cli.search:query",
     "graph": "service.surface.cli.search:graph",
+    "sql": "service.surface.cli.search:sql",
     "status": "service.surface.cli.search:status",
     "connect": "service.surface.cli.connect:connect",
     "worker": "service.surface.cli.server:worker",

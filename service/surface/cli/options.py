@@ -37,3 +37,12 @@ def json_object(context: click.Context, option: click.Parameter, text: str | Non
     except msgspec.DecodeError as error:
         raise click.BadParameter(f"not a JSON object: {error}.", context, option) from error
     return msgspec.Raw((text or "{}").encode())
+
+
+def json_list(context: click.Context, option: click.Parameter, text: str | None) -> msgspec.Raw:
+    """A JSON list, handed on as it was written."""
+    try:
+        msgspec.json.decode(text or "[]", type=list[msgspec.Raw])
+    except msgspec.DecodeError as error:
+        raise click.BadParameter(f"not a JSON list: {error}.", context, option) from error
+    return msgspec.Raw((text or "[]").encode())

@@ -1,4 +1,4 @@
-"""`query`, `graph` and `status`: ask a server, print the answer."""
+"""`query`, `graph`, `sql` and `status`: ask a server, print the answer."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from service.errors import Problem
 from service.surface.cli.client import Client, Scope, read_answer
 from service.surface.cli.connection import Options, find_connection
 from service.surface.cli.failure import Failure
-from service.surface.cli.options import common, json_object
+from service.surface.cli.options import common, json_list, json_object
 from service.surface.cli.output import line, marked, print_json, print_notes, progress, stdout, table
 
 _POLL_S: Final = 0.5
@@ -43,7 +43,9 @@ class SearchAnswer(msgspec.Struct, frozen=True):
     notes: list[str] = []
 
 
-class GraphAnswer(msgspec.Struct, frozen=True):
+class Rows(msgspec.Struct, frozen=True):
+    """What a graph query or a query in SQL answers."""
+
     columns: list[str]
     rows: list[list[Any]]
     notes: list[str] = []
@@ -131,12 +133,25 @@ def _reasons(explain: dict[str, Any]) -> Iterator[str]:
 def graph(options: Options, *, query: str, params: msgspec.Raw) -> None:
     """Ask the graph of events, names and tags: START … MATCH … RETURN …"""
     with Client(find_connection(options)) as client:
-        answer = client.graph(query, params)
-    if options.as_json:
+        _print_rows(client.graph(query, params), as_json=options.as_json)
+
+
+@click.command()
+@click.argument("query")
+@click.option("--params", callback=json_list, metavar="JSON", help="Values of $1, $2, … in their order: a JSON list.")
+@common
+def sql(options: Options, *, query: str, params: msgspec.Raw) -> None:
+    """Read the project's views in SQL: one SELECT, or `describe` for the views and their columns."""
+    with Client(find_connection(options)) as client:
+        _print_rows(client.sql(query, params), as_json=options.as_json)
+
+
+def _print_rows(answer: bytes, *, as_json: bool) -> None:
+    if as_json:
         print_json(answer)
         return
     console = stdout()
-    found = read_answer(answer, GraphAnswer)
+    found = read_answer(answer, Rows)
     console.print(table(found.columns, [[_cell(value) for value in row] for row in found.rows]))
     console.print(f"{len(found.rows)} {'row' if len(found.rows) == 1 else 'rows'}")
     print_notes(console, found.notes)

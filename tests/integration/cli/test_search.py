@@ -130,3 +130,13 @@ def test_an_interrupt_is_130(sample: Muniment, gateway: Gateway) -> None:
 def _start(sample: Muniment, *words: str) -> "subprocess.Popen[bytes]":
     named = environment(MUNIMENT_DATA=str(sample.server.data), MUNIMENT_PROJECT=sample.project)
     return subprocess.Popen([*COMMAND, *words], cwd=ROOT, env=named, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def test_sql_counts_and_refuses(sample: Muniment) -> None:
+    counted = sample("sql", "SELECT count(*) AS n FROM events WHERE kind = $1", "--params", '["fix"]', "--json").json
+    assert counted["columns"] == ["n"]
+    assert counted["rows"][0][0] > 3
+    assert str(counted["rows"][0][0]) in sample("sql", "SELECT count(*) AS n FROM events WHERE kind = 'fix'").out
+    refused = sample("sql", "DELETE FROM events")
+    assert (refused.code, refused.out) == (1, "")
+    assert sample("sql", "SELECT 1", "--params", "{}").code == 2
