@@ -14,7 +14,7 @@ from service.graph.predicates import by_code_point
 from service.graph.relations.protocol import Kind, column
 from service.graph.scope import Scope
 from service.graph.slots import Runtime, Slots
-from service.graph.terms import AggregateTerm, FieldTerm, NodeTerm, Plan, RowTerm, SortKey, Term
+from service.graph.terms import AggregateTerm, EdgeTerm, FieldTerm, NodeTerm, Plan, RowTerm, SortKey, Term
 
 COLLECTED = 200
 
@@ -70,15 +70,18 @@ def _plain(plan: Plan, source: Source, slots: Slots) -> exp.Select:
         scope.joined(limited.from_(source.select.subquery("w", copy=False))).order_by(*keys, copy=False).limit(_limit(slots), copy=False)
     )
     outer = Scope({name: column("l", name) for name in source.columns})
-    columns = [_output(c.term, outer).as_(f"c{i}") for i, c in enumerate(plan.columns)]
+    columns = [_output(plan, c.term, outer).as_(f"c{i}") for i, c in enumerate(plan.columns)]
     select = exp.select(column("l", "total").as_("total"), *columns, column("l", "rank").as_("rank"))
     ranked = exp.select("o.*", _rank()).from_(limited.subquery("o", copy=False))
     return outer.joined(select.from_(ranked.subquery("l", copy=False)))
 
 
-def _output(term: Term, scope: Scope) -> exp.Expr:
+def _output(plan: Plan, term: Term, scope: Scope) -> exp.Expr:
     if isinstance(term, FieldTerm):
         return scope.term(term.node)
+    if isinstance(term, EdgeTerm) and term.ends is not None:
+        left, right = (scope.term(node) for node in term.ends)
+        return plan.hops[term.hop].relation.between(term.name, left, right)
     return scope.term(_row(term))
 
 

@@ -16,7 +16,7 @@ def columns_of(term: Term) -> set[str]:
     if inner is None:
         return set()
     if isinstance(inner, EdgeTerm):
-        return {inner.column}
+        return {inner.column} if inner.ends is None else {node.column for node in inner.ends}
     if isinstance(inner, ScoreTerm):
         return {"score"} if inner.node.column == "v0" else set()
     return node_columns(inner)

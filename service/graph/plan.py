@@ -17,6 +17,7 @@ from service.graph.rejection import grammar, suggestion
 from service.graph.returns import columns_of, order_of
 from service.graph.terms import (
     AggregateTerm,
+    Column,
     EdgeTerm,
     Feature,
     Hop,
@@ -63,12 +64,14 @@ def make_plan(query: Query) -> Plan:
     edges: dict[str, tuple[int, Edge]] = {}
     drafts = [_draft(query, number, patterns, nodes, bound, edges) for number in range(len(query.matches))]
     bindings = _bindings(nodes, bound, edges)
+    named = tuple(node for name, node in nodes.items() if is_named(name))
     columns = columns_of(query.items, bindings)
+    columns = columns if _is_grouped(query, columns) else tuple(_late(column, drafts, named) for column in columns)
     order = order_of(query, columns, bindings)
     asked = [*(column.term for column in columns), *(key.term for key in order)]
     return Plan(
         start=start,
-        named=tuple(node for name, node in nodes.items() if is_named(name)),
+        named=named,
         matches=_placed(drafts, _wanted(drafts, asked)),
         distinct=query.distinct,
         columns=columns,
@@ -130,13 +133,29 @@ def _draft(
     return Draft(walked=tuple(walked), tests=tuple(dict.fromkeys([*tests, *unique])))
 
 
+def _is_grouped(query: Query, columns: Sequence[Column]) -> bool:
+    return query.distinct or any(isinstance(column.term, AggregateTerm) for column in columns)
+
+
+def _late(column: Column, drafts: Sequence[Draft], named: Sequence[NodeTerm]) -> Column:
+    """The column, read from the ends of its edge where they say which edge it is and the order of rows can do without it."""
+    term = column.term
+    if not isinstance(term, EdgeTerm):
+        return column
+    ends = next(ends for draft in drafts for ends in draft.walked if ends.number == term.hop)
+    single = ends.edge.pattern.low is None and ends.left in named and ends.right in named
+    if not single or term.name not in ends.edge.relation.late:
+        return column
+    return Column(column.name, msgspec.structs.replace(term, ends=(ends.left, ends.right)))
+
+
 def _wanted(drafts: Sequence[Draft], asked: Sequence[Term]) -> dict[int, tuple[EdgeTerm, ...]]:
     """The relation properties that anything reads, by hop, in the order they are first read."""
     tested = [term for draft in drafts for test in draft.tests for term in row_terms(test)]
     wanted: dict[int, dict[EdgeTerm, None]] = {}
     for term in (*asked, *tested):
         inner = term.argument if isinstance(term, AggregateTerm) else term
-        if isinstance(inner, EdgeTerm):
+        if isinstance(inner, EdgeTerm) and inner.ends is None:
             wanted.setdefault(inner.hop, {})[inner] = None
     return {hop: tuple(terms) for hop, terms in wanted.items()}
 

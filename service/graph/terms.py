@@ -28,11 +28,12 @@ class FieldTerm(msgspec.Struct, frozen=True):
 
 
 class EdgeTerm(msgspec.Struct, frozen=True):
-    """A property of a relation."""
+    """A property of a relation; `ends` are the nodes it is read from where only the returned rows need it."""
 
     hop: int
     name: str
     kind: Kind
+    ends: tuple[NodeTerm, NodeTerm] | None = None
 
     @property
     def column(self) -> str:

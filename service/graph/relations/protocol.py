@@ -110,6 +110,15 @@ class Relation(Protocol):
         """The property that tells several edges of one pair of ends apart; None where a pair has at most one edge."""
         ...
 
+    @property
+    def late(self) -> frozenset[str]:
+        """The properties of a single edge that are better read for the returned rows alone, by `between`."""
+        ...
+
+    def between(self, name: str, left: exp.Expr, right: exp.Expr) -> exp.Expr:
+        """A late property of the edge between two nodes."""
+        ...
+
     def walk(self, step: Step) -> exp.Select:
         """The edges at `step.near`: a SELECT of `far` (bigint) and of each wanted property by its name."""
         ...
@@ -128,6 +137,11 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     needs_both: bool = False
     nearest: bool = False
     parallel: str | None = None
+    late: frozenset[str] = frozenset()
+
+    def between(self, name: str, left: exp.Expr, right: exp.Expr) -> exp.Expr:
+        """Only relations with late properties have it."""
+        raise NotImplementedError(f"{self.name} has no late property {name} of {left} and {right}")
 
 
 def table(name: str, alias: str) -> exp.Table:

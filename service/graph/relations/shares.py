@@ -18,22 +18,33 @@ class Shares(Shape, frozen=True, kw_only=True):
             return _neighbours(step, step.near, step.far, step.wanted)
         return _levels(step, step.low, step.high)
 
+    def between(self, name: str, left: exp.Expr, right: exp.Expr) -> exp.Expr:
+        """`via`, without what counting and weighing every neighbour needs."""
+        ends = [column(alias, "event_id").eq(end.copy()) for alias, end in (("p", left), ("q", right))]
+        shared = (
+            exp.select(_via("e", "id"))
+            .from_(table("participation", "p"))
+            .join(table("participation", "q"), on=column("q", "entity_id").eq(column("p", "entity_id")))
+            .join(table("entity", "e"), on=column("e", "id").eq(column("p", "entity_id")))
+            .where(*ends)
+        )
+        return shared.subquery()
+
 
 def _neighbours(step: Step, near: exp.Expr, far: exp.Expr | None, wanted: frozenset[str]) -> exp.Select:
     count = exp.Count(this=exp.Star())
+    least, lightest = step.given("min", "bigint"), step.given("min_w", "float8")
+    weighed = bool(wanted & {"weight", "via"}) or lightest is not None
     found = (
         exp.select(column("q", "event_id").as_("far"))
-        .from_(table("participation", "p"))
+        .from_(_own(near, weighed=weighed).subquery("p"))
         .join(table("participation", "q"), on=column("q", "entity_id").eq(column("p", "entity_id")))
-        .where(column("p", "event_id").eq(near.copy()), column("q", "event_id").neq(near.copy()))
+        .where(column("q", "event_id").neq(near.copy()))
         .group_by(column("q", "event_id"))
     )
     if far is not None:
         found = found.where(column("q", "event_id").eq(far.copy()))
-    least, lightest = step.given("min", "bigint"), step.given("min_w", "float8")
-    if wanted & {"weight", "via"} or lightest is not None:
-        found = found.join(table("entity", "e"), on=column("e", "id").eq(column("p", "entity_id")))
-    values = {"count": count, "weight": _weight(), "via": _via(), "hops": exp.cast(exp.Literal.number(1), "bigint")}
+    values = {"count": count, "weight": _weight(), "via": _via("p", "entity_id"), "hops": exp.cast(exp.Literal.number(1), "bigint")}
     for name in sorted(wanted):
         found = found.select(values[name].as_(name))
     if least is not None:
@@ -41,17 +52,27 @@ def _neighbours(step: Step, near: exp.Expr, far: exp.Expr | None, wanted: frozen
     return found if lightest is None else found.having(exp.GTE(this=_weight(), expression=lightest))
 
 
+def _own(near: exp.Expr, *, weighed: bool) -> exp.Select:
+    """The entities of the near event; what each of them weighs is computed here, not for every event that shares it."""
+    own = exp.select(column("i", "entity_id")).from_(table("participation", "i")).where(column("i", "event_id").eq(near.copy()))
+    if not weighed:
+        return own
+    df = exp.cast(exp.Add(this=exp.Literal.number(1), expression=column("e", "event_count")), "float8")
+    weight = exp.Div(this=exp.cast(exp.Literal.number(1), "float8"), expression=exp.Ln(this=df))
+    own = own.select(column("e", "event_count"), weight.as_("weight"))
+    return own.join(table("entity", "e"), on=column("e", "id").eq(column("i", "entity_id"))).offset(0)
+
+
 def _weight() -> exp.Expr:
     """The sum of 1 / ln(1 + df), to twelve places: below them the order of adding up would show."""
-    df = exp.cast(exp.Add(this=exp.Literal.number(1), expression=column("e", "event_count")), "float8")
-    total = exp.Sum(this=exp.Div(this=exp.cast(exp.Literal.number(1), "float8"), expression=exp.Ln(this=df)))
+    total = exp.Sum(this=column("p", "weight"))
     scaled = exp.Add(this=exp.Mul(this=total, expression=_PLACES.copy()), expression=exp.cast(exp.Literal.number("0.5"), "float8"))
     return exp.Div(this=exp.Floor(this=scaled), expression=_PLACES.copy())
 
 
-def _via() -> exp.Expr:
-    rarest = [exp.Ordered(this=column("e", name), nulls_first=False) for name in ("event_count", "id")]
-    listed = exp.Paren(this=exp.ArrayAgg(this=exp.Order(this=column("e", "id"), expressions=rarest)))
+def _via(alias: str, number: str) -> exp.Expr:
+    rarest = [exp.Ordered(this=column(alias, name), nulls_first=False) for name in ("event_count", number)]
+    listed = exp.Paren(this=exp.ArrayAgg(this=exp.Order(this=column(alias, number), expressions=rarest)))
     first = exp.Slice(this=exp.Literal.number(1), expression=exp.Literal.number(VIA_READ))
     # As text: arrays of unlike lengths cannot travel side by side in one array.
     return exp.cast(exp.Bracket(this=listed, expressions=[first]), "text")
@@ -101,4 +122,5 @@ SHARES = Shares(
     parameters={"min": Whole(1), "min_w": Fraction(0.0)},
     properties={"count": "integer", "weight": "float", "via": "list", "hops": "integer"},
     starred=True,
+    late=frozenset({"via"}),
 )
