@@ -138,7 +138,10 @@ class StartStage(msgspec.Struct, frozen=True):
 
     async def _newest(self, numbers: list[int]) -> StartOutcome:
         k = self.asked.k
-        rows = await self._fetch(f"newest_of_{self._scope}", numbers, k + 1)
+        if self._scope == "entities" and len(numbers) == 1:
+            rows = await self._fetch("newest_of_entity", numbers[0], k + 1)
+        else:
+            rows = await self._fetch(f"newest_of_{self._scope}", numbers, k + 1)
         ids = tuple(row["event_id"] for row in rows[:k])
         more = len(rows) > k
         report = msgspec.structs.replace(self._report(len(ids)), hub=more)

@@ -1,9 +1,10 @@
 -- name: entity_numbers
 -- The entities of one name, whatever their types; one more than are used shows that there are more.
+-- The sum keeps a plan for any LIMIT from reading all entities in their order.
 SELECT e.id
 FROM m_0.entity AS e
 WHERE e.name = $1::text
-ORDER BY e.id
+ORDER BY e.id + 0
 LIMIT $2::bigint;
 
 -- name: tag_numbers
@@ -11,7 +12,7 @@ LIMIT $2::bigint;
 SELECT t.id
 FROM m_0.tag AS t
 WHERE t.path = $1::text OR t.leaf = $1::text
-ORDER BY t.id
+ORDER BY t.id + 0
 LIMIT $2::bigint;
 
 -- name: newest_of_entities
@@ -27,6 +28,14 @@ CROSS JOIN LATERAL (
 ) AS e
 GROUP BY e.event_id, e."timestamp"
 ORDER BY e."timestamp" DESC NULLS LAST, e.event_id DESC
+LIMIT $2::bigint;
+
+-- name: newest_of_entity
+-- The newest events of one entity, straight from the index.
+SELECT p.event_id
+FROM m_0.participation AS p
+WHERE p.entity_id = $1::bigint
+ORDER BY p."timestamp" DESC NULLS LAST, p.event_id DESC
 LIMIT $2::bigint;
 
 -- name: newest_of_tags
