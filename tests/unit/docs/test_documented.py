@@ -4,6 +4,7 @@ import importlib
 import pkgutil
 import re
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,7 +14,11 @@ from service.errors import MunimentError
 from service.operations import CATALOGUE
 from service.settings import Settings, variable_of
 
-DOCS = Path(__file__).parents[3] / "docs"
+ROOT = Path(__file__).parents[3]
+DOCS = ROOT / "docs"
+PAGES = [*sorted(DOCS.glob("*.md")), ROOT / "service" / "sample" / "README.md"]
+# Variables of the command line's options, which are no settings.
+OPTIONS = {"MUNIMENT_DATA", "MUNIMENT_HOST", "MUNIMENT_PORT"}
 
 
 def _errors(base: type[MunimentError] = MunimentError) -> set[type[MunimentError]]:
@@ -47,7 +52,26 @@ def test_every_error_class_says_what_it_means(errors: dict[str, type[MunimentErr
 
 def test_every_setting_is_documented() -> None:
     documented = _rows("settings.md", r"^\| `([A-Z_]+)` \|")
-    assert documented - {"MUNIMENT_DATA"} == {variable_of(field.name) for field in msgspec.structs.fields(Settings)}
+    assert documented - OPTIONS == {variable_of(field.name) for field in msgspec.structs.fields(Settings)}
+
+
+def test_documented_defaults_are_true() -> None:
+    """A plain default stands as it is set; what is worked out at the start is told in words."""
+    text = (DOCS / "settings.md").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^\| `([A-Z_]+)` \| (.*?) \|", text, re.MULTILINE))
+    for field in msgspec.structs.fields(Settings):
+        variable = variable_of(field.name)
+        if default := _as_variable(getattr(Settings(), field.name)):
+            assert told[variable].partition(":")[0] == f"`{default}`", variable
+        else:
+            assert not re.fullmatch(r"`[^`]*`", told[variable]), variable
+
+
+def _as_variable(value: Any) -> str:
+    """How a value is written in the environment; empty for none."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(value) if isinstance(value, list) else "" if value is None else str(value)
 
 
 def test_every_tool_and_route_is_documented() -> None:
@@ -57,3 +81,12 @@ def test_every_tool_and_route_is_documented() -> None:
             assert f"`{operation.name}`" in text, operation.name
         for route in operation.routes:
             assert f"`{route.method} {route.path.replace('*}', '}')}`" in text, route
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+def test_tables_are_whole(page: Path) -> None:
+    """Each has a head, and as many cells in every row: a blank line within would end it."""
+    blocks = re.findall(r"(?:^\|.*\n)+", page.read_text(encoding="utf-8"), re.MULTILINE)
+    for head, *rows in (block.splitlines() for block in blocks):
+        assert re.fullmatch(r"\|(---\|)+", rows[0]), head
+        assert {row.replace(r"\|", "").count("|") for row in rows} == {head.count("|")}, head
