@@ -12,6 +12,8 @@ from typing import Any, cast
 import msgspec
 import yaml
 from yaml.composer import ComposerError
+from yaml.error import MarkedYAMLError
+from yaml.reader import ReaderError
 
 from service.memory.text import clean_name, clean_text
 from service.memory.timestamps import InvalidTimestamp, parse_timestamp
@@ -24,11 +26,14 @@ _LONGEST_TEXT = 1000
 _BLOCK = re.compile(
     r"\ufeff?---[ \t]*+\r?\n(?P<yaml>(?:(?!(?:---|\.\.\.)[ \t]*+\r?(?:\n|\Z))[^\n]*+\n)*+)(?:---|\.\.\.)[ \t]*+\r?(?:\n|\Z)"
 )
+_STORED = "the page is stored with it as text"
+_AT_END = re.compile(r"end of stream|<stream end>")
 _TIME_KEYS = ("timestamp", "date", "created", "created_at")
 
 
 class FrontMatter(msgspec.Struct, frozen=True):
-    """What stood at the head of a page. `problem` says, for people, what could not be read; bad YAML is left in the body."""
+    """What stood at the head of a page. `problem` says, for people, what could not be read and what became of it, `problem_line` where
+    on the page that is; bad YAML is left in the body."""
 
     body: str
     title: str | None = None
@@ -36,6 +41,7 @@ class FrontMatter(msgspec.Struct, frozen=True):
     aliases: tuple[str, ...] = ()
     timestamp: datetime | None = None
     problem: str | None = None
+    problem_line: int = 1
 
 
 class _PlainLoader(yaml.BaseLoader):
@@ -66,11 +72,13 @@ def front_matter(text: str) -> FrontMatter:
     if found is None:
         return FrontMatter(text.removeprefix("\ufeff"))
     if len(found["yaml"]) > _LONGEST_BLOCK:
-        return FrontMatter(text.removeprefix("\ufeff"), problem=f"the front matter is longer than {_LONGEST_BLOCK} characters")
+        return FrontMatter(text.removeprefix("\ufeff"), problem=f"The front matter is longer than {_LONGEST_BLOCK} characters; {_STORED}.")
     try:
         fields = yaml.load(clean_text(found["yaml"]), _PlainLoader)  # noqa: S506 - based on BaseLoader
     except (yaml.YAMLError, ValueError, OverflowError) as error:  # an escape beyond Unicode is a ValueError
-        return FrontMatter(text.removeprefix("\ufeff"), problem=f"the front matter is no YAML that is read here: {_told(error)}")
+        reason, line = _told(error)
+        problem = f"The front matter cannot be read as YAML ({reason}); {_STORED}."
+        return FrontMatter(text.removeprefix("\ufeff"), problem=problem, problem_line=line)
     if fields in (None, ""):
         return FrontMatter(text[found.end() :])
     if not isinstance(fields, dict):
@@ -86,7 +94,7 @@ def _from_fields(fields: dict[str, Any], body: str) -> FrontMatter:
         try:
             timestamp = parse_timestamp(written)
         except InvalidTimestamp as error:
-            problem = error.message
+            problem = f"{error.message.removesuffix('.')}; the page is stored without a time of its own."
     return FrontMatter(
         body=body,
         title=_as_text(fields.get("title")),
@@ -111,5 +119,14 @@ def _as_words(value: object, between: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in named if 0 < len(name) <= _LONGEST_WORD))[:_MOST_WORDS]
 
 
-def _told(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
+def _told(error: Exception) -> tuple[str, int]:
+    """What is wrong, and in which line of the page: where what is never closed begins, not the end of the block, where that is noticed."""
+    if isinstance(error, ReaderError):
+        return str(error.reason), 1
+    if not isinstance(error, MarkedYAMLError):
+        return "an escape that stands for no character", 1
+    at = error.problem_mark
+    if error.context_mark is not None and (at is None or _AT_END.search(error.problem or "")):
+        at = error.context_mark
+    reason = " ".join((error.problem or error.context or "").split())[:200]
+    return reason.replace("'<stream end>'", "the end"), 1 if at is None else at.line + 2

@@ -57,7 +57,8 @@ def read_folder(root: Path, *, max_bytes: int = LARGEST_FILE) -> Iterator[PageIt
         else:
             yield from _read_page(root, file, max_bytes, seen)
     if others:
-        yield Report(str(root), None, "ignored_files", f"{others} files with other endings were left alone.")
+        what = "1 file with another ending was" if others == 1 else f"{others} files with other endings were"
+        yield Report(str(root), None, "ignored_files", f"{what} left alone.")
 
 
 def _walk(root: Path, folder: Path) -> Iterator[Path | Report]:
@@ -114,7 +115,7 @@ def _read_page(root: Path, file: Path, max_bytes: int, seen: set[str]) -> Iterat
         yield Report(source, None, "bad_name", "Bytes of the file's name that are no UTF-8 were replaced by U+FFFD.")
     page = front_matter(clean_text(text).replace("\r\n", "\n").replace("\r", "\n"))
     if page.problem is not None:
-        yield Report(source, 1, "front_matter", f"{page.problem[:1].upper()}{page.problem[1:]}.")
+        yield Report(source, page.problem_line, "front_matter", page.problem)
     yield PageItem(
         path=path,
         title=cut_words(page.title or _first_heading(page.body) or clean_name(file.stem), _LONGEST_TITLE),

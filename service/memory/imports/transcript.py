@@ -1,8 +1,10 @@
 """A Claude Code session transcript as events: in comes a JSONL file, out come events in the session's order, and a report per bad line.
 
-What becomes an event: a prompt (`user`), a reply (`assistant`: its text and a line for each tool it called; all lines of one reply are one
-event), a tool's result (`tool`: an error at length, otherwise the first lines), a summary (`summary`). Sub-agents' events are tagged
-`sub-agent`. Thinking is left out unless it is asked for, an image is the word `[image]`, and the client's own bookkeeping is only counted.
+What becomes an event: what a person typed (`user`), what an agent was told by another one (`agent`), a reply
+(`assistant`: its text and a line for each tool it called; all lines of one reply are one event), a tool's result (`tool`: an error at
+length, otherwise the first lines), a summary (`summary`, with the time of the line beside it).
+Sub-agents' events are tagged `sub-agent`. Thinking is counted and left out unless it is asked for, an image is the word `[image]`, and the
+client's own bookkeeping is only counted.
 The keys come from the transcript's own ids: the same file, or one that has grown, stores nothing twice.
 """
 
@@ -17,7 +19,7 @@ from service.memory.extract import EntityName, entities_in
 from service.memory.imports import transcript_texts as texts
 from service.memory.imports.lines import read_lines
 from service.memory.imports.report import Report
-from service.memory.imports.transcript_records import SILENT_TYPES, Message, Record, read_record
+from service.memory.imports.transcript_records import NO_RECORD, SILENT_TYPES, Message, Record, read_record
 from service.memory.text import clean_name, clean_text
 from service.memory.timestamps import InvalidTimestamp, parse_timestamp
 
@@ -71,19 +73,36 @@ class _Draft:
 
 
 def read_transcript(file: Path, *, max_line: int = LONGEST_LINE, with_thinking: bool = False) -> Iterator[EventItem | Report]:
-    """Read one session file; lines over `max_line` bytes are passed over. Raises OSError when the file cannot be opened."""
+    """Read one session file; lines over `max_line` bytes are passed over. Raises OSError when the file cannot be opened.
+
+    A file without a single record is reported as a whole and not line by line.
+    """
     reader = _Reader(file, with_thinking)
+    held: list[Report] | None = []  # what the lines before the first record were told; None once there is one
     for line in read_lines(file, max_line):
         record, report = read_record(reader.source, line)
-        if report is not None:
+        if record is not None:
+            yield from held or ()
+            held = None
+        if report is not None and held is not None:
+            held.append(report)
+        elif report is not None:
             yield report
         if record is not None:
             yield from reader.take(record, line.number)
             yield from reader.finished(_MOST_PENDING)
     yield from reader.finished(0)
+    yield from _verdict(reader.source, held or [])
     if reader.left_out:
         counts = ", ".join(f"{count} {what}" for what, count in sorted(reader.left_out.items()))
-        yield Report(reader.source, None, "left_out", f"Left out, since they hold no memory: {counts}.")
+        yield Report(reader.source, None, "left_out", f"Left out: {counts}.")
+
+
+def _verdict(source: str, reports: list[Report]) -> list[Report]:
+    """The reports of a file without a record: one, when some line of it is of another kind."""
+    if not any(report.code in NO_RECORD for report in reports):
+        return reports
+    return [Report(source, None, "no_transcript", "This is no transcript: no line of it is a record of a session.")]
 
 
 class _Reader:
@@ -100,6 +119,8 @@ class _Reader:
         self._pending: deque[_Draft] = deque()
         self._replies: dict[str, _Draft] = {}
         self._last_reply: dict[str, str] = {}
+        self._time: datetime | None = None
+        self._untimed: list[_Draft] = []
 
     def take(self, record: Record, number: int) -> Iterator[Report]:
         """Turn a record into an event in the making, or a part of one; what cannot be is reported or counted."""
@@ -124,10 +145,20 @@ class _Reader:
             timestamp = None if record.timestamp is None else parse_timestamp(record.timestamp)
         except InvalidTimestamp as error:
             yield Report(self.source, number, error.code, error.message)
+        timestamp = self._timed(record, timestamp)
         if record.type == "assistant":
             self._take_reply(record, key, chain, timestamp)
         else:
             self._take_other(record, key, timestamp)
+
+    def _timed(self, record: Record, timestamp: datetime | None) -> datetime | None:
+        """The record's time; a summary has none of its own, and takes that of the line before it, else waits for the line after it."""
+        if timestamp is not None:
+            self._time = timestamp
+            for draft in self._untimed:
+                draft.timestamp, draft.is_open = timestamp, False
+            self._untimed.clear()
+        return self._time if record.type == "summary" else timestamp
 
     def finished(self, most: int) -> Iterator[EventItem]:
         """Hand out the events from the front that nothing can be added to any more; beyond `most` waiting ones, the others too."""
@@ -159,6 +190,8 @@ class _Reader:
         for block in message.blocks:
             if block.type == "tool_use" and block.id:
                 self._calls[block.id] = texts.call_line(block)
+            elif block.type in texts.THINKING and not self._with_thinking:
+                self.left_out["thinking"] += 1
         reply_id = message.id or key
         draft = self._replies.get(reply_id)
         if draft is None or not draft.is_open:
@@ -176,8 +209,12 @@ class _Reader:
         results = [block for block in message.blocks if block.type == "tool_result"]
         prompt = record.summary or "" if record.type == "summary" else texts.prompt_text(message)
         if prompt or not results:
-            kind = "summary" if record.type == "summary" or record.is_compact_summary else "user"
-            self._begin(record, kind, f"summary:{key}" if record.type == "summary" else key, timestamp).texts.append(prompt)
+            kind = "summary" if record.type == "summary" or record.is_compact_summary else "agent" if record.is_sidechain else "user"
+            draft = self._begin(record, kind, f"summary:{key}" if record.type == "summary" else key, timestamp)
+            draft.texts.append(prompt)
+            if record.type == "summary" and timestamp is None:
+                draft.is_open = True  # until its time is known
+                self._untimed.append(draft)
         if results:
             called = [texts.result_text(block, self._calls.pop(block.tool_use_id or "", "tool")) for block in results]
             self._begin(record, "tool", f"{key}:tool" if prompt else key, timestamp).texts += called

@@ -36,6 +36,8 @@ SILENT_TYPES = frozenset(
         "worktree-state",
     }
 )
+# The codes of lines that are no record at all.
+NO_RECORD = frozenset({"bad_json", "bad_record"})
 
 
 class Block(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ from service.memory.imports.transcript_records import Block, Message, Record
 from service.memory.text import clean_text, cut_words
 
 LONGEST_SUMMARY = 500
+THINKING = frozenset({"thinking", "redacted_thinking"})
 _LONGEST_CALL = 200
 _LONGEST_ERROR = 4000
 _LONGEST_RESULT = 1000
@@ -54,7 +55,7 @@ def reply_text(message: Message, with_thinking: bool) -> str:
         f"[{call_line(block)}]"
         if block.type in {"tool_use", "server_tool_use"}
         else (block.thinking or "" if with_thinking else "")
-        if block.type in {"thinking", "redacted_thinking"}
+        if block.type in THINKING
         else _plain(block)
         for block in message.blocks
     )

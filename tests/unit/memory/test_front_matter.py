@@ -46,6 +46,24 @@ def test_yaml_that_is_not_read_stays_in_the_body_and_is_told(block: str) -> None
     assert (page.title, page.tags) == (None, ())
 
 
+@pytest.mark.parametrize(
+    ("block", "line", "reason"),
+    [
+        ("x: y\ntitle: a: b", 3, "mapping values are not allowed here"),
+        ("x: y\ntitle: [unclosed", 3, "got the end)"),
+        ('x: y\nq: "open\nz: 1', 3, "found unexpected end of stream"),
+        ("a: \x01", 1, "special characters are not allowed"),
+        ('"\\UFFFFFFFF": x', 1, "an escape that stands for no character"),
+    ],
+)
+def test_the_problem_names_the_line_of_the_page_and_the_reason(block: str, line: int, reason: str) -> None:
+    page = front_matter(f"---\n{block}\n---\nbody")
+    assert page.problem_line == line
+    assert reason in (page.problem or "")
+    assert "unicode string" not in (page.problem or "")
+    assert "\n" not in (page.problem or "")
+
+
 def test_a_bomb_is_refused_before_it_grows() -> None:
     levels = "\n".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 12))
     assert "anchors" in (front_matter(f"---\nl0: &l0 x\n{levels}\n---\n").problem or "")

@@ -110,6 +110,21 @@ def test_bad_front_matter_is_kept_as_body_and_reported(tmp_path: Path) -> None:
     assert reports == [("a.md", "front_matter")]
 
 
+def test_bad_front_matter_is_told_by_its_line_in_the_file(tmp_path: Path) -> None:
+    write(tmp_path, {"a.md": "---\ntags: [x]\ntitle: a: b\n---\nbody\n"})
+    (report,) = [item for item in read_folder(tmp_path) if isinstance(item, Report)]
+    told = "The front matter cannot be read as YAML (mapping values are not allowed here); the page is stored with it as text."
+    assert (report.line, report.message, report.is_fault, report.is_loss) == (3, told, True, False)
+
+
+@pytest.mark.parametrize(
+    ("count", "told"), [(1, "1 file with another ending was left alone."), (2, "2 files with other endings were left alone.")]
+)
+def test_files_with_other_endings_are_counted(tmp_path: Path, count: int, told: str) -> None:
+    write(tmp_path, {f"{number}.png": b"" for number in range(count)})
+    assert [item.message for item in read_folder(tmp_path) if isinstance(item, Report)] == [told]
+
+
 def test_the_order_is_by_path_and_the_same_each_time(tmp_path: Path) -> None:
     write(tmp_path, dict.fromkeys(("b.md", "a/z.md", "a/b/c.md", "c/a.md", "a.md", "é.md"), "x"))
     first = read(tmp_path)

@@ -32,7 +32,7 @@ def test_a_working_session(tmp_path: Path) -> None:
         ("tool", "Read src/cart.py: 1 line"),
         ("tool", "Bash pytest -q tests/cart failed: E   assert 3 == 2"),
         ("assistant", "[Task Find callers]"),
-        ("user", "Find all callers of round_cents"),
+        ("agent", "Find all callers of round_cents"),
         ("assistant", "There are two callers."),
         ("tool", "Task Find callers: There are two callers."),
         ("user", "Like this?"),
@@ -42,7 +42,7 @@ def test_a_working_session(tmp_path: Path) -> None:
     assert [event.tags for event in events if event.summary.startswith(("Find", "There"))] == [("sub-agent",), ("sub-agent",)]
     assert not any(report.is_fault for report in reports)
     assert [report.code for report in reports] == ["left_out"]
-    assert "1 file-history-snapshot, 1 meta, 1 system" in reports[0].message
+    assert "1 file-history-snapshot, 1 meta, 1 system, 1 thinking" in reports[0].message
 
 
 def test_the_lines_of_one_reply_are_one_event(tmp_path: Path) -> None:
@@ -104,8 +104,46 @@ def test_thinking_is_left_out_unless_asked_for(tmp_path: Path) -> None:
     file = Transcript().reply("m1", thinking("hmm"), text("yes")).reply("m2", thinking("only")).write(tmp_path)
     events, reports = read(file)
     assert [event.content for event in events] == ["yes"]
-    assert "1 empty" in reports[-1].message
-    assert [event.content for event in read(file, with_thinking=True)[0]] == ["hmm\n\nyes", "only"]
+    assert reports[-1].message == "Left out: 1 empty, 2 thinking."
+    events, reports = read(file, with_thinking=True)
+    assert [event.content for event in events] == ["hmm\n\nyes", "only"]
+    assert reports == []
+
+
+def test_a_summary_has_the_time_of_the_line_before_it_else_after_it(tmp_path: Path) -> None:
+    def summary(built: Transcript, words: str) -> Transcript:
+        return built.record("summary", summary=words, leafUuid=f"leaf-{words}", uuid=..., timestamp=..., parentUuid=...)
+
+    built = summary(summary(Transcript(), "first"), "second").user("one").user("two")
+    events, _ = read(summary(built, "third").write(tmp_path))
+    assert [(event.summary, event.timestamp and event.timestamp.second) for event in events] == [
+        ("first", 3), ("second", 3), ("one", 3), ("two", 4), ("third", 4)
+    ]  # fmt: skip
+    alone, _ = read(summary(Transcript(), "alone").write(tmp_path))
+    assert [(event.summary, event.timestamp) for event in alone] == [("alone", None)]
+
+
+@pytest.mark.parametrize(
+    "content", ["# Notes\n\nMarkdown, no transcript.\n", '{"summary": "an event"}\n{"summary": "another"}\n', "[1]\n\n3\n"]
+)
+def test_a_file_of_another_kind_is_one_report(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "notes.md"
+    file.write_text(content)
+    (report,) = read_transcript(file)
+    assert isinstance(report, Report)
+    assert (report.line, report.code, report.is_loss) == (None, "no_transcript", True)
+
+
+def test_a_transcript_that_begins_with_bad_lines_is_read_all_the_same(tmp_path: Path) -> None:
+    events, reports = read(Transcript().raw(b"{oops}").raw(b"[1]").user("three").raw(b"{oops}").write(tmp_path))
+    assert [event.content for event in events] == ["three"]
+    assert codes(reports) == [(1, "bad_json"), (2, "bad_record"), (4, "bad_json")]
+
+
+def test_a_file_whose_only_line_is_cut_off_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "t.jsonl"
+    file.write_bytes(b'{"type":"user","mess')
+    assert codes(read(file)[1]) == [(1, "cut_line")]
 
 
 def test_long_content_is_whole_and_its_summary_short(tmp_path: Path) -> None:
