@@ -11,12 +11,14 @@ import pytest
 
 import service
 from service.errors import MunimentError
+from service.graph.describe import RECIPES
 from service.operations import CATALOGUE
 from service.settings import Settings, variable_of
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
-PAGES = [*sorted(DOCS.glob("*.md")), ROOT / "service" / "sample" / "README.md"]
+SAMPLE = ROOT / "service" / "sample" / "README.md"
+PAGES = [*sorted(DOCS.glob("*.md")), SAMPLE]
 # Variables of the command line's options, which are no settings.
 OPTIONS = {"MUNIMENT_DATA", "MUNIMENT_HOST", "MUNIMENT_PORT"}
 
@@ -90,3 +92,8 @@ def test_tables_are_whole(page: Path) -> None:
     for head, *rows in (block.splitlines() for block in blocks):
         assert re.fullmatch(r"\|(---\|)+", rows[0]), head
         assert {row.replace(r"\|", "").count("|") for row in rows} == {head.count("|")}, head
+
+
+def test_the_sample_shows_the_recipes_as_agents_are_told_them() -> None:
+    shown = re.findall(r"muniment graph --project sample '(.*?)'", SAMPLE.read_text(encoding="utf-8"))
+    assert shown == [query for _, query in RECIPES]
