@@ -34,11 +34,17 @@ class Tally(msgspec.Struct):
     pages: dict[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(("created", "changed", "unchanged", "failed"), 0))
     events: dict[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(("stored", "known", "failed"), 0))
     export: dict[str, dict[str, int]] = msgspec.field(default_factory=dict[str, dict[str, int]])
+    redacted: int = 0
     reports: list[Report] = msgspec.field(default_factory=list[Report])
 
     @property
     def has_faults(self) -> bool:
         return any(report.is_fault for report in self.reports)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was there to import, not even something that was there already."""
+        return not self.export and not any((*self.pages.values(), *self.events.values()))
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -46,6 +52,7 @@ class _Line(msgspec.Struct, frozen=True):
 
     id: str | None = None
     known: bool = False
+    redacted: int = 0
     error: str | None = None
     code: str = ""
     hint: str | None = None
@@ -57,6 +64,7 @@ class _Results(msgspec.Struct, frozen=True):
 
 class _Outcome(msgspec.Struct, frozen=True):
     outcome: Literal["created", "updated", "unchanged"]
+    redacted: int = 0
 
 
 class Sender:
@@ -70,9 +78,9 @@ class Sender:
         self._task = task
         self._ids: dict[str, str] = {}
 
-    def send(self, items: Iterable[Item]) -> None:
-        """Sends all; raises `Failure` for what ends an import."""
-        for batch in cut_batches(self._events_of(items)):
+    def send(self, items: Iterable[Item], counts: dict[str, int]) -> None:
+        """Sends all; `counts` is where what could not even be read counts as failed. Raises `Failure` for what ends an import."""
+        for batch in cut_batches(self._events_of(items, counts)):
             self._send_batch(batch)
 
     def send_exports(self, files: Iterable[Path]) -> None:
@@ -86,11 +94,12 @@ class Sender:
                 for what, count in counts.items():
                     total[what] = total.get(what, 0) + count
 
-    def _events_of(self, items: Iterable[Item]) -> Iterator[Pending]:
+    def _events_of(self, items: Iterable[Item], counts: dict[str, int]) -> Iterator[Pending]:
         """The events among the items; pages are sent and reports kept on the way."""
         for item in items:
             if isinstance(item, Report):
                 self.tally.reports.append(item)
+                counts["failed"] += item.is_loss
             elif isinstance(item, PageItem):
                 self._send_page(item)
             else:
@@ -99,8 +108,9 @@ class Sender:
     def _send_page(self, page: PageItem) -> None:
         body = {"title": page.title, "body": page.body, "tags": [{"name": tag} for tag in page.tags], "aliases": page.aliases}
         try:
-            outcome = read_answer(self._client.write_page(self._scope, page.path, body), _Outcome).outcome
-            self.tally.pages["changed" if outcome == "updated" else outcome] += 1
+            written = read_answer(self._client.write_page(self._scope, page.path, body), _Outcome)
+            self.tally.pages["changed" if written.outcome == "updated" else written.outcome] += 1
+            self.tally.redacted += written.redacted
         except Failure as failure:
             self._judge(failure)
             self.tally.pages["failed"] += 1
@@ -129,6 +139,7 @@ class Sender:
             self._report(item.source, item.line, result.code, result.error or "", result.hint)
             return
         self.tally.events["known" if result.known else "stored"] += 1
+        self.tally.redacted += result.redacted
         if item.event.ingest_key is not None:
             self._ids[item.event.ingest_key] = result.id
         for key in item.named_keys:
@@ -170,7 +181,10 @@ def import_memory(
     export: Sequence[Path],
     sample: bool,
 ) -> int:
-    """Import pages and events. Doing it twice is the same as doing it once."""
+    """Import pages and events. Doing it twice is the same as doing it once.
+
+    The exit code is 1 when something could not be taken as it is, and when there was nothing to import at all.
+    """
     if not (markdown or transcript or events or export or sample):
         raise click.UsageError(
             "Nothing to import: give --markdown, --transcript, --events, --export or --sample.", click.get_current_context()
@@ -179,7 +193,8 @@ def import_memory(
         sender = Sender(client, client.scope(), bar, bar.add_task("importing", total=None))
         try:
             sender.send_exports(export)
-            sender.send(read_sources(markdown, transcript, events, sample))
+            sender.send(read_sources(markdown, (), (), sample=False), sender.tally.pages)
+            sender.send(read_sources((), transcript, events, sample=sample), sender.tally.events)
         except Failure:
             bar.stop()
             if not options.as_json:
@@ -189,7 +204,9 @@ def import_memory(
         print_json(sender.tally)
     else:
         _print(sender.tally)
-    return REFUSED if sender.tally.has_faults else 0
+    if sender.tally.is_empty:
+        click.echo("Nothing was imported: there is no page and no event in what was given.", err=True)
+    return REFUSED if sender.tally.has_faults or sender.tally.is_empty else 0
 
 
 def _print(tally: Tally) -> None:
@@ -200,8 +217,8 @@ def _print(tally: Tally) -> None:
     for name, counts in (("pages", tally.pages), ("events", tally.events), *tally.export.items()):
         if any(counts.values()):
             console.print(f"{name}: " + ", ".join(f"{count} {_WORDS.get(what, what)}" for what, count in counts.items()), soft_wrap=True)
-    if not any((*tally.pages.values(), *tally.events.values(), *tally.export)):
-        console.print("nothing was imported")
+    if tally.redacted:
+        console.print(f"secrets: {tally.redacted} taken out, each replaced by [redacted:…]", soft_wrap=True)
 
 
 _WORDS: Final = {"created": "stored", "known": "already there"}

@@ -17,7 +17,7 @@ from service.sample.loader import read_sample
 Item: TypeAlias = Pending | PageItem | Report
 
 
-def read_sources(folders: Iterable[Path], transcripts: Iterable[Path], event_files: Iterable[Path], sample: bool) -> Iterator[Item]:
+def read_sources(folders: Iterable[Path], transcripts: Iterable[Path], event_files: Iterable[Path], *, sample: bool) -> Iterator[Item]:
     """Everything in the order given, pages first; a file that cannot be opened is reported."""
     for folder in folders:
         yield from read_folder(folder)
@@ -46,7 +46,7 @@ def _pending(item: EventItem, source: str) -> Pending:
     """The event as it is sent. Names are told from the text by the server, so they are not sent along."""
     event = EventInput(
         summary=item.summary,
-        content=item.content,
+        content=None if item.content.split() == item.summary.split() else item.content,  # said once is enough
         timestamp=item.timestamp.isoformat() if item.timestamp else None,
         session=item.session,
         kind=item.kind,

@@ -60,15 +60,43 @@ def test_bad_lines_of_events_are_told_by_line_and_the_others_stored(muniment: Mu
     assert done.code == 1
     told = [row.split(" ")[:2] for row in done.out.splitlines()[:-1]]
     assert told == [[f"{file}:2", "malformed_json"], [f"{file}:3", "not_found"], [f"{file}:4", "too_long"]]
-    assert done.out.splitlines()[-1] == "events: 3 stored, 0 already there, 2 failed"
+    assert done.out.splitlines()[-1] == "events: 3 stored, 0 already there, 3 failed"
     again = muniment("import", "--events", str(file), "--json")
-    assert (again.code, again.json["events"]) == (1, {**EVENTS, "known": 3, "failed": 2})
+    assert (again.code, again.json["events"]) == (1, {**EVENTS, "known": 3, "failed": 3})
     assert [(report["line"], report["code"]) for report in again.json["reports"]] == [
         (2, "malformed_json"),
         (3, "not_found"),
         (4, "too_long"),
     ]
     assert muniment.count("kumquat") == 3
+
+
+def test_secrets_that_were_taken_out_are_told(muniment: Muniment, notes: Path, tmp_path: Path) -> None:
+    secret = "password = " + "Zq8" + "vT3mLw9xKp"
+    (notes / "index.md").write_text(f"# Access\n\n{secret}\n")
+    file = lines(tmp_path, {"summary": "The kumquat login", "content": secret})
+    done = muniment("import", "--markdown", str(notes), "--events", str(file))
+    assert (done.code, done.out.splitlines()[-1]) == (0, "secrets: 2 taken out, each replaced by [redacted:…]")
+    assert muniment("import", "--events", str(file), "--json").json["redacted"] == 1
+
+
+def test_what_holds_nothing_is_no_success(muniment: Muniment, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    done = muniment("import", "--markdown", str(tmp_path / "empty"))
+    assert (done.code, done.out) == (1, "")
+    assert done.err == "Nothing was imported: there is no page and no event in what was given.\n"
+    as_json = muniment("import", "--markdown", str(tmp_path / "empty"), "--json")
+    assert (as_json.code, as_json.json["pages"]) == (1, PAGES)
+
+
+def test_a_file_that_cannot_be_taken_counts_as_one(muniment: Muniment, notes: Path) -> None:
+    done = muniment("import", "--markdown", str(notes), "--transcript", str(notes / "index.md"))
+    assert done.code == 1
+    assert done.out.splitlines()[-2:] == [
+        "pages: 3 stored, 0 changed, 0 unchanged, 0 failed",
+        "events: 0 stored, 0 already there, 1 failed",
+    ]
+    assert f"{notes / 'index.md'} no_transcript " in done.out
 
 
 def test_a_transcript_that_grows(muniment: Muniment, tmp_path: Path) -> None:

@@ -14,26 +14,30 @@ def test_pages_come_first_then_transcripts_then_events(tmp_path: Path) -> None:
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "a.md").write_text("# A\n\nbody")
     record = {"type": "user", "uuid": "u1", "sessionId": "s" * 250, "timestamp": "2026-01-02T03:04:05Z", "message": {"content": "hello"}}
-    (tmp_path / "t.jsonl").write_text(json.dumps(record) + "\n")
+    longer = {**record, "uuid": "u2", "message": {"content": "# Title\n\nand more"}}
+    (tmp_path / "t.jsonl").write_text(json.dumps(record) + "\n" + json.dumps(longer) + "\n")
     (tmp_path / "e.jsonl").write_text('{"summary": "one"}\n')
-    items = [*read_sources([tmp_path / "pages"], [tmp_path / "t.jsonl"], [tmp_path / "e.jsonl"], False)]
-    page, turn, event = items
+    items = [*read_sources([tmp_path / "pages"], [tmp_path / "t.jsonl"], [tmp_path / "e.jsonl"], sample=False)]
+    page, turn, long_turn, event = items
     assert isinstance(page, PageItem)
     assert isinstance(turn, Pending)
     assert isinstance(event, Pending)
     assert (page.path, event.event.summary, event.line) == ("a.md", "one", 1)
-    assert (turn.event.content, turn.event.kind, turn.event.timestamp) == ("hello", "user", "2026-01-02T03:04:05+00:00")
+    assert (turn.event.summary, turn.event.kind, turn.event.timestamp) == ("hello", "user", "2026-01-02T03:04:05+00:00")
+    assert turn.event.content is None  # the summary says it all
+    assert isinstance(long_turn, Pending)
+    assert (long_turn.event.summary, long_turn.event.content) == ("Title", "# Title\n\nand more")
     assert len(turn.event.ingest_key or "") <= 200
 
 
 def test_a_file_that_cannot_be_opened_is_reported(tmp_path: Path) -> None:
-    items = [*read_sources([tmp_path / "no"], [tmp_path / "no.jsonl"], [tmp_path], False)]
+    items = [*read_sources([tmp_path / "no"], [tmp_path / "no.jsonl"], [tmp_path], sample=False)]
     assert [item.code if isinstance(item, Report) else "" for item in items] == ["not_a_folder", "unreadable", "unreadable"]
     assert all(item.is_fault for item in items if isinstance(item, Report))
 
 
 def test_the_sample_comes_whole_and_what_is_left_out_is_no_fault() -> None:
-    items = [*read_sources([], [], [], True)]
+    items = [*read_sources([], [], [], sample=True)]
     sample = read_sample()
     assert [item for item in items if isinstance(item, PageItem)] == [*sample.pages]
     assert [item for item in items if isinstance(item, Pending)] == [*sample.events]
