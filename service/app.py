@@ -21,6 +21,7 @@ import uvicorn
 from service.access.identify import open_identify
 from service.access.keys import NewKey
 from service.access.scope import Scopes
+from service.db.embedded import DataFolderInUse
 from service.db.pools import Database
 from service.embed.configured import choose_provider, provider_of
 from service.embed.provider import EmbeddingProvider
@@ -42,6 +43,13 @@ _WORKER_GRACE_S = 1
 _ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104
 
 log = structlog.get_logger("muniment.server")
+
+
+class AddressInUse(InvalidSetting):
+    """The address to listen on cannot be had."""
+
+    code = "address_in_use"
+    hint = "Choose another port: --port, or MUNIMENT_PORT."
 
 
 class ServeOptions(msgspec.Struct, frozen=True):
@@ -70,7 +78,7 @@ Ready: TypeAlias = Callable[[Announcement, Services], Awaitable[None]]
 async def serve(settings: Settings, options: ServeOptions, ready: Ready) -> None:
     """Runs one server; calls `ready` when it takes requests. Returns after SIGTERM or SIGINT, everything stopped."""
     stop = asyncio.Event()
-    with _listening(options.host, options.port) as listener, _signals(stop):
+    with _told_who_serves(options.data), _listening(options.host, options.port) as listener, _signals(stop):
         prepared = await asyncio.to_thread(prepare_database, settings, options.data, owner_needed=options.worker)
         try:
             _warn(prepared, settings)
@@ -232,9 +240,22 @@ def _listening(host: str, port: int) -> Generator[socket.socket]:
         try:
             listener.bind((host, port))
         except OSError as error:
-            raise InvalidSetting(f"Cannot listen on {host}:{port}: {error.strerror}.", hint="Choose another --port.") from error
+            raise AddressInUse(f"Cannot listen on {host}:{port}: {error.strerror}.") from error
         listener.listen(1024)
         yield listener
+
+
+@contextmanager
+def _told_who_serves(data: Path) -> Generator[None]:
+    """Where a start fails because another server runs on the folder or the port, its address is the advice."""
+    path = data / CONNECTION_FILE
+    try:
+        yield
+    except (DataFolderInUse, AddressInUse) as error:
+        if path.exists():
+            running = msgspec.json.decode(path.read_bytes(), type=Announcement)
+            error.hint = f"A server already runs on this folder, at {running.url}: use it, or stop it first."
+        raise
 
 
 @contextmanager

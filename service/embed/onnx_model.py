@@ -4,11 +4,16 @@ In: texts, then batches of their windows of token ids. Out: mean-pooled vectors,
 """
 
 import ctypes
+import os
 import sys
 from collections.abc import Sequence
 
 import msgspec
 import numpy as np
+
+# Read when the library is loaded: without it, it collects how it is used and sends that to its makers.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+
 import onnxruntime as ort
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer

@@ -76,7 +76,9 @@ def split_page(title: str, body: str) -> list[Piece]:
 
 def split_event(summary: str, content: str | None) -> list[Piece]:
     """Cuts an event: piece 0 is the summary and as much of the content as fits with it, the others hold the rest."""
-    text = elide(_clean("\n\n".join(filter(None, (summary, content)))))
+    # A content that begins with its summary, as a transcript's does, is not said twice.
+    told = bool(content) and content.lstrip().startswith(summary.rstrip("…"))
+    text = elide(_clean(content if content and told else "\n\n".join(filter(None, (summary, content)))))
     return _joined(list(_cut(text, "", outline("", text).fences, _EVENT_FILL)), "")
 
 

@@ -14,6 +14,7 @@ from service.db.queries import load
 from service.db.scope import ProjectRef
 from service.db.transaction import Tx
 from service.errors import NotFound
+from service.memory.cursors import seal, unseal
 from service.memory.event_rows import clean_session, session_uuid
 from service.memory.ids import public_id
 from service.memory.pages import PageInput, page_row
@@ -94,11 +95,11 @@ async def read_session(database: Database, project: ProjectRef, name: str) -> Se
 
 async def list_sessions(database: Database, project: ProjectRef, cursor: str | None, limit: int) -> tuple[list[Session], str | None]:
     """Sessions, the latest first, and the cursor to go on with; None on the last answer."""
-    at, _, name = (cursor or "").partition(" ")
+    at, _, name = unseal(cursor or "").partition(" ")
     async with database.read(project) as tx:
         rows = await tx.fetch(load("project", "sessions")["list_sessions"].sql, parse_timestamp(at) if at else None, name, limit + 1)
     found = [_session(row) for row in rows[:limit]]
-    return found, f"{found[-1].started_at.isoformat()} {found[-1].session}" if len(rows) > limit else None
+    return found, seal(f"{found[-1].started_at.isoformat()} {found[-1].session}") if len(rows) > limit else None
 
 
 async def _write(tx: Tx, session: str, row: Any, events: list[Any], author: str | None) -> int:

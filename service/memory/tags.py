@@ -11,7 +11,8 @@ from service.db.pools import Database
 from service.db.queries import load
 from service.db.scope import ProjectRef
 from service.db.transaction import Tx
-from service.errors import InvalidRequest, NotFound
+from service.errors import NotFound
+from service.memory.cursors import seal, unknown_cursor, unseal
 from service.memory.ids import number_of, public_id
 from service.memory.names import pattern_of
 from service.memory.scripts import fold_name
@@ -48,7 +49,7 @@ async def list_tags(database: Database, project: ProjectRef, piece: str, cursor:
         total = await tx.fetchval(queries["count_tags"].sql, pattern)
         rows = await tx.fetch(queries["list_tags"].sql, pattern, uses, path, limit + 1)
     found = [TagEntry(public_id("tag", row["id"]), row["path"], row["contains"], row["refers"], row["pages"]) for row in rows[:limit]]
-    more = f"{rows[limit - 1]['uses']} {rows[limit - 1]['path']}" if len(rows) > limit else None
+    more = seal(f"{rows[limit - 1]['uses']} {rows[limit - 1]['path']}") if len(rows) > limit else None
     return TagList(found, total, more, project.project)
 
 
@@ -64,7 +65,7 @@ async def find_tags(tx: Tx, text: str) -> list[int]:
 def _position(cursor: str) -> tuple[int, str]:
     if not cursor:
         return _MOST, ""
-    uses, _, path = cursor.partition(" ")
+    uses, _, path = unseal(cursor).partition(" ")
     if not (uses.isascii() and uses.isdecimal() and len(uses) < 19):
-        raise InvalidRequest("cursor: not one that this server gave.", hint="Give the `next_cursor` of the answer before.")
+        raise unknown_cursor()
     return int(uses), path

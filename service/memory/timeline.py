@@ -17,7 +17,8 @@ from service.db.pools import Database
 from service.db.queries import load
 from service.db.scope import ProjectRef
 from service.db.transaction import Tx
-from service.errors import InvalidRequest, NotFound
+from service.errors import NotFound
+from service.memory.cursors import seal, unknown_cursor, unseal
 from service.memory.event_rows import clean_session
 from service.memory.ids import number_of, public_id
 from service.memory.tags import find_tags
@@ -123,18 +124,18 @@ def _start(direction: Direction) -> _Place:
 
 
 def _cursor(row: Any) -> str:
-    return f"{row['timestamp'].astimezone(UTC).isoformat() if row['timestamp'] else '-'} {row['id']}"
+    return seal(f"{row['timestamp'].astimezone(UTC).isoformat() if row['timestamp'] else '-'} {row['id']}")
 
 
 def _read_cursor(cursor: str) -> _Place:
-    time, _, number = cursor.partition(" ")
+    time, _, number = unseal(cursor).partition(" ")
     try:
         moment = None if time == "-" else datetime.fromisoformat(time).astimezone(UTC).isoformat()
         place = _Place(moment, int(number))
     except (ValueError, OverflowError):
         place = _Place(None, -1)
     if not 0 < place.number <= _LARGEST:
-        raise InvalidRequest("cursor: not one that this server gave.", hint="Give the `next_cursor` of the answer before.")
+        raise unknown_cursor()
     return place
 
 

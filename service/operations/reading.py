@@ -9,6 +9,7 @@ from msgspec import Meta
 from service.access.keys import Caller
 from service.errors import InvalidRequest
 from service.memory import events, lookup, pages
+from service.memory.cursors import seal, unseal
 from service.operations.operation import Operation, Route, Services, Tool
 from service.operations.writing import Project, Version, Workspace
 
@@ -123,8 +124,8 @@ async def read_page(services: Services, caller: Caller, request: ReadPage) -> pa
 async def list_pages(services: Services, caller: Caller, request: ListPages) -> PageList:
     project = await services.scopes.one(caller, request.workspace, request.project)
     limit = min(request.limit, 200)
-    found = await pages.list_pages(services.database, project, request.prefix, request.cursor, limit + 1)
-    return PageList(found[:limit], found[limit - 1].path if len(found) > limit else None, project.project)
+    found = await pages.list_pages(services.database, project, request.prefix, unseal(request.cursor), limit + 1)
+    return PageList(found[:limit], seal(found[limit - 1].path) if len(found) > limit else None, project.project)
 
 
 async def find_memories_by_entity(services: Services, caller: Caller, request: FindMemoriesByEntity) -> lookup.EntityMatches:

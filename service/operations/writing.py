@@ -1,5 +1,6 @@
 """Operations that write: events one by one and in batches, pages, and deleting both."""
 
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import msgspec
@@ -31,7 +32,7 @@ class SaveMemory(msgspec.Struct, frozen=True, kw_only=True):
     tags: Annotated[list[TagInput], Meta(description="Tags as paths such as area/auth; kind is contains or refers.")] = []
     previous: Annotated[str | None, Meta(description="Id of the event that this one follows in its thread.")] = None
     resolves: Annotated[list[str], Meta(description="Ids of plans that this event realized.")] = []
-    timestamp: Annotated[str | None, Meta(description="When it happened: ISO-8601; without a zone it is UTC.")] = None
+    timestamp: Annotated[str | None, Meta(description="When it happened: ISO-8601, without a zone UTC; now when left out.")] = None
     session: Annotated[str | None, Meta(description="Name or UUID of the run that this belongs to.")] = None
     kind: Annotated[str | None, Meta(description="decision, observation, bug, fix, plan, note …; note when left out.")] = None
     ingest_key: Annotated[str | None, Meta(description="A key of yours: saving twice under one key stores once.")] = None
@@ -138,6 +139,8 @@ class Deleted(msgspec.Struct, frozen=True):
 async def save_memory(services: Services, caller: Caller, request: SaveMemory) -> SavedMemory:
     project = await services.scopes.one(caller, request.workspace, request.project)
     event = msgspec.convert(request, EventInput, from_attributes=True)
+    if event.timestamp is None:
+        event = msgspec.structs.replace(event, timestamp=datetime.now(UTC).isoformat())
     saved = await events.save_event(services.database, project, event, caller.key_id, services.redactor)
     return SavedMemory(saved.id, saved.order_index, saved.chunks, saved.known, project.project, saved.redacted)
 

@@ -22,6 +22,7 @@ from service.tenants.owner import owner_connection
 
 WORKSPACE = "main"
 PROJECT = "memory"
+FIRST_KEY = "serve"
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -81,7 +82,8 @@ def ensure_first_key(owner_url: str, pepper: str, space: tuple[str, str, int] | 
     with owner_connection(owner_url) as owner:
         workspace = workspaces.create_workspace(owner, WORKSPACE, "Main")
         project = workspaces.create_project(owner, workspace, PROJECT, "Memory", space)
-        return workspaces.create_key(owner, workspace, pepper=pepper, name="serve", default_project=project)
+        workspaces.drop_unused_keys(owner, workspace, FIRST_KEY)
+        return workspaces.create_key(owner, workspace, pepper=pepper, name=FIRST_KEY, default_project=project)
 
 
 def without_password(url: str) -> str:

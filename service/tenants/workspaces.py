@@ -103,6 +103,11 @@ def create_key(
     return key
 
 
+def drop_unused_keys(owner: Owner, workspace: Found, name: str) -> None:
+    """Drops the keys of this name that were never used."""
+    run(owner, load("control", "admin")["drop_unused_keys"], workspace.id, name)
+
+
 def revoke_key(owner: Owner, key_id: str) -> None:
     """Ends a key, within seconds, everywhere."""
     if _maybe(owner, "revoke_key", key_id) is None:

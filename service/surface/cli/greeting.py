@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 from rich.console import Console
 from rich.markup import escape
-from rich.panel import Panel
 from rich.table import Table
 
 from service.access.keys import ALL_SCOPES, Caller
 from service.app import Announcement, Ready
 from service.db.scope import ProjectRef
 from service.operations.operation import Services
+from service.operations.projects import CreateProject, create_project
 from service.operations.reading import MemoryStatus, memory_status
 from service.operations.searching import MemoryQuery, QueryMemoryGraph, memory_query, query_memory_graph
 from service.sample.load import load_sample
@@ -28,6 +28,7 @@ GRAPH = (
     "RETURN DISTINCT a.id, a.timestamp, a.summary ORDER BY a.timestamp LIMIT 200"
 )
 GRAPH_PARAMS = {"a": "save format", "b": "compaction"}
+SAMPLE = "sample"
 _SHOWN = 5
 
 
@@ -48,10 +49,11 @@ def greet(*, sample: bool, as_json: bool) -> Ready:
 
 async def _show_sample(console: Console, announcement: Announcement, key: str, services: Services) -> None:
     caller = await own_caller(key, services)
-    project = await services.scopes.one(caller, announcement.workspace, announcement.project)
+    made = await create_project(services, caller, CreateProject(slug=SAMPLE, name="Sample", workspace=announcement.workspace))
+    project = await services.scopes.one(caller, made.workspace, made.project)
     with console.status("Importing the sample memory"):
         counts = await load_sample(services.database, project)
-    console.print(f"The sample memory is there: {counts.events} events, {counts.pages} pages.")
+    console.print(f"The sample memory is in the project `{SAMPLE}`: {counts.events} events, {counts.pages} pages.")
     await _await_vectors(console, services, caller, project)
     await _ask(console, services, caller, project)
     await _walk(console, services, caller, project)
@@ -107,17 +109,15 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
 
 
 def _show_connection(console: Console, announcement: Announcement) -> None:
-    lines = [f"Serving at [bold]{announcement.url}[/]   MCP at [bold]{announcement.mcp}[/]   Ctrl-C stops it"]
+    """Lines that can be copied as they stand: no frame around them, no break within."""
+    lines = ["", f"[bold]Serving at {announcement.url}[/]   MCP at {announcement.mcp}   Ctrl-C stops it"]
     if announcement.key:
         lines += [
-            f"Workspace {announcement.workspace}, project {announcement.project}, key (shown once):",
+            f"Workspace {announcement.workspace}, project {announcement.project}; this start's key, with all scopes:",
             f"  {announcement.key}",
             "Connect Claude Code:",
-            f"  claude mcp add --transport http muniment {announcement.mcp} \\",
-            f'    --header "Authorization: Bearer {announcement.key}"',
+            f'  claude mcp add --transport http muniment {announcement.mcp} --header "Authorization: Bearer {announcement.key}"',
             'In another terminal: `muniment query "…"`, `muniment import --markdown DIR`, `muniment connect` for other agents.',
         ]
-    if console.is_terminal:
-        console.print(Panel("\n".join(lines), title="Muniment", expand=False))
-    else:
-        console.print("\n" + "\n".join(lines), soft_wrap=True)
+    for line in lines:
+        console.print(line, soft_wrap=True)

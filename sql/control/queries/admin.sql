@@ -47,3 +47,7 @@ UPDATE control.api_key AS k SET revoked_at = now() WHERE k.id = $1 AND k.revoked
 -- The keys of a workspace; their texts are kept nowhere.
 SELECT k.id, k.name, k.scopes, k.created_at, k.expires_at, k.revoked_at, k.last_used_at
 FROM control.api_key AS k WHERE k.workspace_id = $1 ORDER BY k.created_at;
+
+-- name: drop_unused_keys
+-- Keys that an earlier start made and nobody used.
+DELETE FROM control.api_key AS k WHERE k.workspace_id = $1 AND k.name = $2 AND k.last_used_at IS NULL;

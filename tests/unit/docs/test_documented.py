@@ -78,11 +78,11 @@ def _as_variable(value: Any) -> str:
 
 def test_every_tool_and_route_is_documented() -> None:
     text = (DOCS / "using.md").read_text(encoding="utf-8")
+    base = "/workspaces/{workspace}/projects/{project}/"
     for operation in CATALOGUE:
-        if operation.tool:
-            assert f"`{operation.name}`" in text, operation.name
+        assert f"| `{operation.name}` | {'✓ ' if operation.tool else ''}| {operation.scope} |" in text, operation.name
         for route in operation.routes:
-            assert f"`{route.method} {route.path.replace('*}', '}')}`" in text, route
+            assert f"`{route.method} {route.path.replace(base, '…/').replace('*}', '}')}`" in text, route
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
