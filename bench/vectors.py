@@ -19,7 +19,8 @@ def store_vectors(server: Running, dim: int = 384) -> int:
         assert space is not None
         table = f"vector_{space[0]}"
         due = owner.execute(
-            f"SELECT p.id, CASE WHEN p.page_id IS NOT NULL THEN 2 WHEN p.number = 0 THEN 0 ELSE 1 END, coalesce(p.event_id, p.page_id), p.text_hash "
+            "SELECT p.id, CASE WHEN p.page_id IS NOT NULL THEN 2 WHEN p.number = 0 THEN 0 ELSE 1 END, "
+            "coalesce(p.event_id, p.page_id), p.text_hash "
             f"FROM passage p LEFT JOIN {table} v ON v.passage_id = p.id WHERE v.passage_id IS NULL ORDER BY p.id"
         ).fetchall()
         with owner.cursor().copy(f"COPY {table} (passage_id, kind, owner_id, text_hash, vector) FROM STDIN") as copy:

@@ -46,9 +46,12 @@ async def test_another_workspaces_schema_is_closed(database: Database, memory: M
     ],
 )
 async def test_a_workspaces_role_reaches_nothing_else(database: Database, project: ProjectRef, statement: str) -> None:
-    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+    async def run() -> None:
         async with database.write(project) as tx:
             await tx.execute(statement)
+
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        await run()
 
 
 async def test_the_login_behind_the_role_owns_nothing(database: Database, memory: Memory, projects: Projects) -> None:
@@ -57,9 +60,7 @@ async def test_the_login_behind_the_role_owns_nothing(database: Database, memory
     await memory.save(project, [{"summary": "private"}])
     for statement in ("SELECT summary FROM m_0.event", "SELECT 1 FROM control.api_key", "SELECT 1 FROM control.workspace"):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
-            async with database.read(project) as tx:
-                await tx.execute("RESET ROLE")
-                await tx.execute(statement)
+            await _run_without_role(database, project, statement)
 
 
 async def test_one_connection_serves_many_and_mixes_nothing(migrated: MigrationReport, memory: Memory, projects: Projects) -> None:
@@ -92,3 +93,9 @@ async def test_one_connection_serves_many_and_mixes_nothing(migrated: MigrationR
     assert state is not None
     assert (state["role"], state["path"].split(",")[0]) == (pair[0].role, pair[0].schema)
     await single.close()
+
+
+async def _run_without_role(database: Database, project: ProjectRef, statement: str) -> None:
+    async with database.read(project) as tx:
+        await tx.execute("RESET ROLE")
+        await tx.execute(statement)
