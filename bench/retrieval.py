@@ -2,8 +2,8 @@
 
 In: a JSON Lines file; each line is a conversation: `name`, `events` (`ref`, `summary`, `session`, `timestamp`, in order) and
 `questions` (`q`, `relevant`: refs of the events that hold the evidence). Each conversation is imported as a project of its own,
-embedded by the local model, and asked. Out: recall among the first 10 and 5 events, MRR, and whether an event of the right session is among the first 5 sessions; for the
-fused ranking and for each stream alone.
+embedded by the local model, and asked. Out: recall among the first 10 and 5 events, MRR, and whether an event of the right session
+is among the first 5 sessions; for the fused ranking and for each stream alone.
 """
 
 import asyncio
