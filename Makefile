@@ -6,7 +6,7 @@ STAMP := $(VENV)/.setup
 TESTED := $(VENV)/.setup-test
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-deploy check format bench bench-retrieval clean
+.PHONY: help setup run test test-deep test-deploy check format bench bench-retrieval clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
