@@ -10,7 +10,8 @@ from functools import lru_cache
 import msgspec
 from sqlglot import exp
 
-from service.graph.compile_tail import Source, tail
+from service.graph.compile_counted import counted_rows, is_counted
+from service.graph.compile_tail import Source, order_before, tail
 from service.graph.compile_walk import Carried, Walk, given_rows, walk
 from service.graph.live import Live
 from service.graph.parse import parse
@@ -63,9 +64,9 @@ def compiled(text: str, *, vectors: bool) -> Compiled:
     clauses = _clauses(plan, live, taken, plan.matches[:-1], vectors=vectors)
     slots = Slots()
     if plan.matches:
-        walked = walk(plan, len(clauses), clauses[-1].given if clauses else taken, slots, live, first=not clauses)
-        source = Source(walked.last, _names(walked.columns), walked.unique)
-        rows = _rows(walked, tail(plan, source, slots, live), plan)
+        before = clauses[-1].given if clauses else taken
+        walked = walk(plan, len(clauses), before, slots, live, first=not clauses, order=order_before(plan, live))
+        rows = _returned(plan, walked, slots, live)
     else:
         rows = _tail(plan, live, taken, slots, frozenset({"v0"}))
     return Compiled(text, vectors, plan, taken, clauses, written(rows, slots, vectors=vectors))
@@ -81,6 +82,13 @@ def in_pieces(text: str, *, vectors: bool) -> Pieces:
     slots = Slots()
     rows = _tail(query.plan, live, columns, slots, None)
     return Pieces(clauses, written(rows, slots, vectors=vectors), columns)
+
+
+def _returned(plan: Plan, walked: Walk, slots: Slots, live: Live) -> exp.Select:
+    if is_counted(plan):
+        bindings, rows = counted_rows(plan, walked, slots)
+        return _rows(msgspec.structs.replace(walked, parts=(*walked.parts, ("m", bindings))), rows, plan)
+    return _rows(walked, tail(plan, Source(walked.last, _names(walked.columns), walked.unique), slots, live), plan)
 
 
 def _start(live: Live) -> tuple[Carried, ...]:

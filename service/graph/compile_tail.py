@@ -9,7 +9,8 @@ import msgspec
 from sqlglot import exp
 
 from service.graph.bindings import argument_kind
-from service.graph.live import SQL_TYPES, Live
+from service.graph.compile_walk import Order
+from service.graph.live import SQL_TYPES, Live, columns_of
 from service.graph.predicates import by_code_point
 from service.graph.relations.protocol import Kind, column
 from service.graph.scope import Scope
@@ -46,6 +47,11 @@ def _sorted(value: exp.Expr, *, descending: bool = False) -> exp.Ordered:
     return exp.Ordered(this=value, desc=descending, nulls_first=False)
 
 
+def value_of(term: Term, scope: Scope) -> exp.Expr:
+    """A term of the row, such that it groups and sorts as it compares."""
+    return _value(_row(term), scope)
+
+
 def _value(term: RowTerm, scope: Scope) -> exp.Expr:
     found = scope.term(term)
     return by_code_point(found) if argument_kind(term) == "text" else found
@@ -61,9 +67,7 @@ def _rank(after: int = 0) -> exp.Expr:
 
 def _plain(plan: Plan, source: Source, slots: Slots) -> exp.Select:
     scope = Scope({name: column("w", name) for name in source.columns})
-    keys = [_sorted(_value(_row(key.term), scope), descending=key.descending) for key in plan.order]
-    ties = ["pos", *(node.column for node in plan.named), *(term.column for hop in plan.hops for term in hop.wanted)]
-    keys += [_sorted(column("w", name)) for name in ties if name in source.columns]
+    keys = _order(plan, scope)
     total = exp.Window(this=exp.Count(this=exp.Star())).as_("total")
     limited = exp.select(*(column("w", name).as_(name) for name in source.columns), total)
     limited = (
@@ -74,6 +78,33 @@ def _plain(plan: Plan, source: Source, slots: Slots) -> exp.Select:
     select = exp.select(column("l", "total").as_("total"), *columns, column("l", "rank").as_("rank"))
     ranked = exp.select("o.*", _rank()).from_(limited.subquery("o", copy=False))
     return outer.joined(select.from_(ranked.subquery("l", copy=False)))
+
+
+def _order(plan: Plan, scope: Scope) -> list[exp.Ordered]:
+    """The order of rows that are not grouped: as asked, then the start's place, the nodes' numbers, the relations' properties."""
+    keys = [_sorted(_value(_row(key.term), scope), descending=key.descending) for key in plan.order]
+    ties = ["pos", *(node.column for node in plan.named), *(term.column for hop in plan.hops for term in hop.wanted)]
+    return keys + [_sorted(scope.places[name].copy()) for name in ties if name in scope.places]
+
+
+def order_before(plan: Plan, live: Live) -> "Order | None":
+    """How the bindings are sorted before the last hop, where that only keeps or drops each of them: then LIMIT ends the walk.
+
+    The hop is a loop over the sorted bindings, so that their order stays; the few rows that come out are sorted again all the same.
+    """
+    hop = plan.matches[-1].hops[-1] if plan.matches[-1].hops else None
+    if live.grouped or hop is None or not hop.far_is_bound or hop.relation.nearest or hop.relation.parallel is not None:
+        return None
+    if hop is plan.matches[-1].hops[0] or any(columns_of(key.term) & {term.column for term in hop.wanted} for key in plan.order):
+        return None
+
+    def ordered(name: str, columns: tuple[str, ...]) -> exp.Select:
+        scope = Scope({each: column("h", each) for each in columns})
+        keys = _order(plan, scope)
+        rows = exp.select(*(column("h", each).as_(each) for each in columns)).from_(exp.to_table(name).as_("h", table=True))
+        return scope.joined(rows).order_by(*keys, copy=False)
+
+    return ordered
 
 
 def _output(plan: Plan, term: Term, scope: Scope) -> exp.Expr:
@@ -115,6 +146,11 @@ def _grouped(plan: Plan, source: Source, slots: Slots) -> exp.Select:
         groups = groups.select(value.as_(f"c{i}"))
     groups = groups.select(*(exp.Min(this=column("k", name)).as_(name) for name in sorts)).from_(projection.subquery("k", copy=False))
     groups = _grouped_by(groups, [column("k", name) for name in keys], at_once=at_once)
+    return ranked(plan, groups, slots, at_once=at_once)
+
+
+def ranked(plan: Plan, groups: exp.Select, slots: Slots, *, at_once: bool) -> exp.Select:
+    """The first groups in the order asked for; with `at_once` one of them is the whole."""
     order = [_sorted(column("g", "whole"), descending=True)] if at_once else []
     order += [_sorted(column("g", _sort_name(i, key)), descending=key.descending) for i, key in enumerate(plan.order)]
     order += [_sorted(column("g", f"c{i}")) for i in range(len(plan.columns))]

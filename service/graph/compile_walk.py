@@ -7,7 +7,8 @@ to what is still needed; of a node that is only asked to differ from the next on
 The k nearest are found first, once for each distinct node, so that it can be told whether the vector index gave fewer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import msgspec
 from sqlglot import exp
@@ -38,27 +39,40 @@ class Frontier(msgspec.Struct, frozen=True):
     columns: tuple[Carried, ...]
     unique: frozenset[str] | None
     witness: str | None = None
+    rows: exp.Select | None = None
+
+    def table(self, alias: str) -> exp.Expr:
+        """What is selected from: the named part, or rows made of it."""
+        return exp.to_table(self.name).as_(alias, table=True) if self.rows is None else self.rows.subquery(alias, copy=False)
+
+
+# From the name of a part and its columns to its rows in order.
+Order: TypeAlias = "Callable[[str, tuple[str, ...]], exp.Select]"
 
 
 class Walk(msgspec.Struct, frozen=True):
-    """A clause: named parts, which of them are hops to be counted, conditions under which nearest events were missed, and the
-    last SELECT with its columns."""
+    """A clause: named parts, which of them are hops to be counted, conditions under which nearest events were missed, the
+    bindings before the last hop, and the last SELECT with its columns."""
 
     parts: tuple[tuple[str, exp.Expr], ...]
     counted: tuple[str, ...]
     short: tuple[exp.Expr, ...]
+    before: Frontier
     last: exp.Select
     columns: tuple[Carried, ...]
     unique: frozenset[str] | None
 
 
-def walk(plan: Plan, number: int, given: Sequence[Carried], slots: Slots, live: Live, *, first: bool) -> Walk:
-    """The walk of one clause from the bindings `given`; `first` says that they are the start events, each once."""
+def walk(plan: Plan, number: int, given: Sequence[Carried], slots: Slots, live: Live, *, first: bool, order: "Order | None" = None) -> Walk:
+    """The walk of one clause from the bindings `given`; `first` says that they are the start events, each once.
+
+    With `order` the bindings before the last hop are sorted by it, and the walk ends with the rows that are returned.
+    """
     clause = plan.matches[number]
     frontier = Frontier("s", tuple(given), frozenset({"v0"}) if first else None)
     entry = _entry(frontier, clause, slots)
     if not clause.hops:
-        return Walk((), (), (), entry, frontier.columns, frontier.unique)
+        return Walk((), (), (), frontier, entry, frontier.columns, frontier.unique)
     parts: list[tuple[str, exp.Expr]] = [("s", entry)]
     counted: list[str] = []
     short: list[exp.Expr] = []
@@ -74,8 +88,12 @@ def walk(plan: Plan, number: int, given: Sequence[Carried], slots: Slots, live: 
             frontier = msgspec.structs.replace(frontier, name=f"d{i}")
             parts.append((frontier.name, select))
     _find_nearest(frontier, clause.hops[-1], slots, parts, short)
+    if order is not None:
+        frontier = msgspec.structs.replace(frontier, rows=order(frontier.name, tuple(carried.name for carried in frontier.columns)))
     last, reached = _hop(frontier, clause.hops[-1], slots, live)
-    return Walk(tuple(parts), tuple(counted), tuple(short), last, reached.columns, reached.unique)
+    if order is not None:
+        last = last.limit(slots.place(Runtime("rows"), "bigint"), copy=False)
+    return Walk(tuple(parts), tuple(counted), tuple(short), frontier, last, reached.columns, reached.unique)
 
 
 def given_rows(columns: Sequence[Carried], slots: Slots) -> exp.Expr:
@@ -101,17 +119,17 @@ def _hop(frontier: Frontier, hop: Hop, slots: Slots, live: Live) -> tuple[exp.Se
     kept = [carried for carried in frontier.columns if carried.name in live.after(hop.number)]
     reached = [Carried(term.column, SQL_TYPES[term.kind]) for term in hop.wanted if term.column in live.after(hop.number)]
     places: dict[str, exp.Expr] = {carried.name: column("f", carried.name) for carried in frontier.columns}
-    edges = _neighbours(frontier, hop, places, slots) if hop.relation.nearest else _lateral(frontier, hop, places, slots)
+    edges = _neighbours(frontier, hop, places, slots) if hop.relation.nearest else _joined(lateral(frontier, hop, places, slots))
     places |= {term.column: column("x", term.name) for term in hop.wanted}
     if not hop.far_is_bound:
         places[hop.far.column] = column("x", "far")
         if hop.far.column in live.after(hop.number):
             reached.insert(0, Carried(hop.far.column, "bigint"))
     scope = Scope(places)
-    tests = [predicate(test, scope, slots) for test in hop.tests if not _is_inside(test, hop)]
+    tests = [predicate(test, scope, slots) for test in hop.tests if not is_inside(test, hop)]
     columns = (*kept, *reached)
     select = exp.select(*(places[carried.name].copy().as_(carried.name) for carried in columns))
-    select = scope.joined(select.from_(exp.to_table(frontier.name).as_("f", table=True)).join(edges, copy=False))
+    select = scope.joined(select.from_(frontier.table("f")).join(edges, copy=False))
     unique = frontier.unique
     if unique is not None:
         reaches = frozenset[str]() if hop.far_is_bound else frozenset({hop.far.column})
@@ -119,7 +137,8 @@ def _hop(frontier: Frontier, hop: Hop, slots: Slots, live: Live) -> tuple[exp.Se
     return select.where(*tests, copy=False).limit(budget(slots), copy=False), Frontier("", columns, unique)
 
 
-def _is_inside(test: Test, hop: Hop) -> bool:
+def is_inside(test: Test, hop: Hop) -> bool:
+    """Whether a test is asked within the walk of a relation, before its rows are joined to anything."""
     if hop.far_is_bound:
         return False
     return reads_only_numbers(test) or looked_up(test, hop.far, Slots()) is not None
@@ -144,7 +163,7 @@ def _step(hop: Hop, near: exp.Expr, far: exp.Expr | None, slots: Slots) -> Step:
     )
 
 
-def _lateral(frontier: Frontier, hop: Hop, places: dict[str, exp.Expr], slots: Slots) -> exp.Join:
+def lateral(frontier: Frontier, hop: Hop, places: dict[str, exp.Expr], slots: Slots) -> exp.Subquery:
     """The edges at the near node, tests on the far node's number already asked; the LIMIT keeps it a loop."""
     far = places[hop.far.column].copy() if hop.far_is_bound else None
     step = _step(hop, places[hop.near.column], far, slots)
@@ -153,8 +172,11 @@ def _lateral(frontier: Frontier, hop: Hop, places: dict[str, exp.Expr], slots: S
     if inside:
         names = ["far", *sorted(step.wanted)]
         edges = exp.select(*(column("y", name).as_(name) for name in names)).from_(edges.subquery("y", copy=False)).where(*inside)
-    limited = edges.limit(budget(slots), copy=False).subquery(copy=False)
-    return exp.Join(this=exp.Lateral(this=limited, alias=exp.TableAlias(this=exp.to_identifier("x"))), kind="CROSS")
+    return edges.limit(budget(slots), copy=False).subquery(copy=False)
+
+
+def _joined(edges: exp.Subquery) -> exp.Join:
+    return exp.Join(this=exp.Lateral(this=edges, alias=exp.TableAlias(this=exp.to_identifier("x"))), kind="CROSS")
 
 
 def _find_nearest(frontier: Frontier, hop: Hop, slots: Slots, parts: list[tuple[str, exp.Expr]], short: list[exp.Expr]) -> None:

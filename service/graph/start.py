@@ -17,7 +17,7 @@ from service.graph.answer import Candidates, CutReason, StartOutcome, StartRepor
 from service.graph.arguments import StartArguments
 from service.graph.limits import GraphLimits
 from service.graph.terms import StartKind
-from service.graph.vector_scans import widen_scans
+from service.graph.vector_scans import count_heads, widen_scans
 
 NAMES = 20
 _WITHOUT_LIMIT = 2**62
@@ -101,14 +101,18 @@ class StartStage(msgspec.Struct, frozen=True):
         return StartOutcome(ids, (None,) * len(ids), self._report(len(ids)), notes=notes)
 
     async def _text(self) -> StartOutcome:
-        (coverage,) = await self._fetch("coverage_of_project")
-        events, vectors = coverage["events"], coverage["vectors"]
-        if vectors > self.limits.exact_candidates:
+        if self.tx.space is None:
+            raise ValueError("a project without a space has no vectors to compare with")
+        (missing,) = await self._fetch("unembedded_in_project", self.tx.space.id)
+        most = max(self.limits.exact_candidates, self.asked.k) + 1
+        vectors = await count_heads(self.tx, self.budget, most)
+        exact = vectors <= self.limits.exact_candidates
+        if not exact:
             await widen_scans(self.tx, self.budget)
-        name = "nearest_in_project" if vectors > self.limits.exact_candidates else "measured_in_project"
+        name = "measured_in_project" if exact else "nearest_in_project"
         rows = await self._fetch(name, self.vector, self.asked.k)
         report = self._report(len(rows))
-        outcome = self._scored(rows, report, unembedded=events - vectors)
+        outcome = self._scored(rows, report, unembedded=missing["unembedded"])
         return self._unfilled(outcome) if len(rows) < min(self.asked.k, vectors) else outcome
 
     def _scored(self, rows: Sequence[asyncpg.Record], report: StartReport, *, unembedded: int) -> StartOutcome:

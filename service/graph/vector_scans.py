@@ -1,6 +1,7 @@
 """How far the vector index is searched within one transaction.
 
-In: a transaction. Out: whether an index scan can go on until enough rows pass a filter (pgvector 0.8).
+In: a transaction. Out: how many head vectors there are to choose a way by; whether an index scan can go on until enough rows pass a
+filter (pgvector 0.8).
 """
 
 from service.db.budget import Budget
@@ -14,12 +15,13 @@ SCANNED = 100_000
 
 async def widen_scans(tx: Tx, budget: Budget) -> bool:
     """Lets scans of the vector index look at more than they return; settings of newer versions only where they are known."""
-    queries = load("project", "graph")
-    # The library has to be loaded first: before that its settings are not known to the session.
-    await tx.fetch(queries["vector_library"].sql, budget=budget)
-    (found,) = await tx.fetch(queries["iterative_scan"].sql, budget=budget)
-    await tx.set_local(hnsw__ef_search=CANDIDATES)
-    if found["mode"] is None:
-        return False
-    await tx.set_local(hnsw__iterative_scan="relaxed_order", hnsw__max_scan_tuples=SCANNED)
-    return True
+    (found,) = await tx.fetch(load("project", "graph")["widen_scans"].sql, str(CANDIDATES), str(SCANNED), budget=budget)
+    return found["mode"] is not None
+
+
+async def count_heads(tx: Tx, budget: Budget, most: int) -> int:
+    """How many head vectors there are, counted up to `most`; where the worker lately counted far more, they are not counted again."""
+    if tx.space is not None and (tx.space.heads or 0) > 2 * most:
+        return most
+    (row,) = await tx.fetch(load("project", "graph")["heads_up_to"].sql, most, budget=budget)
+    return row["vectors"]

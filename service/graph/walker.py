@@ -12,7 +12,6 @@ import asyncpg
 import msgspec
 
 from service.db.budget import Budget, Cut
-from service.db.queries import load
 from service.db.transaction import Tx
 from service.graph.answer import CutReason, Outcome, PlanStep, StartOutcome, Truncation
 from service.graph.arguments import Arguments
@@ -21,7 +20,7 @@ from service.graph.compile_walk import Carried
 from service.graph.limits import GraphLimits
 from service.graph.relations.similar import MAX_K
 from service.graph.slots import Runtime, Statement
-from service.graph.vector_scans import widen_scans
+from service.graph.vector_scans import count_heads, widen_scans
 
 Bindings: TypeAlias = "dict[str, list[Any]]"
 _DETAILS: Mapping[CutReason, str] = {
@@ -104,8 +103,8 @@ class Walker:
     async def _count_heads(self) -> None:
         """Up to the number of candidates that are measured exactly every vector is; above, the vector index is searched."""
         most = self._limits.exact_candidates
-        (row,) = await self._tx.fetch(load("project", "graph")["heads_up_to"].sql, max(most, MAX_K) + 2, budget=self._budget)
-        self._exact, self._others = row["vectors"] <= most, max(0, row["vectors"] - 1)
+        vectors = await count_heads(self._tx, self._budget, max(most, MAX_K) + 2)
+        self._exact, self._others = vectors <= most, max(0, vectors - 1)
         if not self._exact:
             await widen_scans(self._tx, self._budget)
 

@@ -59,11 +59,22 @@ SELECT e.id
 FROM m_0.event AS e
 WHERE e.id = ANY($1::bigint[]);
 
--- name: coverage_of_project
--- How many events there are, and how many of them have a head vector.
-SELECT
-    (SELECT count(*) FROM m_0.event) AS events,
-    (SELECT count(*) FROM m_0.vector_0 AS v WHERE v.kind = 0) AS vectors;
+-- name: unembedded_in_project
+-- How many events have no head vector in the space $1: of the passages that it is not done with, and of those that failed.
+SELECT count(*) AS unembedded
+FROM m_0.space AS s
+CROSS JOIN LATERAL (
+    SELECT p.event_id
+    FROM m_0.passage AS p
+    WHERE p.id > s.done_through AND p.event_id IS NOT NULL AND p.number = 0
+    UNION ALL
+    SELECT p.event_id
+    FROM m_0.embed_failure AS f
+    INNER JOIN m_0.passage AS p ON p.id = f.passage_id AND p.event_id IS NOT NULL AND p.number = 0
+    WHERE f.space_id = s.id AND p.id <= s.done_through
+) AS w
+LEFT JOIN m_0.vector_0 AS v ON v.owner_id = w.event_id AND v.kind = 0
+WHERE s.id = $1::integer AND v.owner_id IS NULL;
 
 -- name: heads_up_to
 -- How many head vectors there are, counted up to a number.
@@ -175,13 +186,14 @@ SELECT count(*) AS events, count(v.owner_id) AS vectors
 FROM (SELECT DISTINCT m.event_id FROM m_0.membership AS m WHERE m.tag_id = ANY($1::bigint[])) AS s
 LEFT JOIN m_0.vector_0 AS v ON v.owner_id = s.event_id AND v.kind = 0;
 
--- name: vector_library
--- Loads the vector library, so that its settings are known to this session.
-SELECT '[1]'::halfvec IS NOT NULL AS loaded;
-
--- name: iterative_scan
--- Whether the vector index can go on scanning until enough rows pass a filter (pgvector 0.8): null where it cannot.
-SELECT current_setting('hnsw.iterative_scan', true) AS mode;
+-- name: widen_scans
+-- Lets scans of the vector index look at $1 rows, and where it can go on scanning until enough rows pass a filter (pgvector 0.8), at up
+-- to $2; `mode` is null where it cannot. Reading the literal loads the library: before that its settings are not known to the session.
+SELECT
+    '[1]'::halfvec IS NOT NULL AS loaded,
+    set_config('hnsw.ef_search', $1::text, true) AS candidates,
+    CASE WHEN current_setting('hnsw.iterative_scan', true) IS NOT NULL THEN set_config('hnsw.iterative_scan', 'relaxed_order', true) END AS mode,
+    CASE WHEN current_setting('hnsw.iterative_scan', true) IS NOT NULL THEN set_config('hnsw.max_scan_tuples', $2::text, true) END AS most;
 
 -- name: event_texts
 -- What is shown of events.
