@@ -48,8 +48,9 @@ def differences(shown: Any, got: Any, place: str = "") -> Iterator[str]:
         if got is None:
             yield f"{place}: nothing"
     elif isinstance(shown, dict) and isinstance(got, dict):
-        for name, value in shown.items():
-            yield from differences(value, got.get(name, "(absent)"), f"{place}.{name}")
+        yield from (f"{place}.{name}: absent" for name in shown.keys() - got.keys())
+        for name in shown.keys() & got.keys():
+            yield from differences(shown[name], got[name], f"{place}.{name}")
     elif isinstance(shown, list) and isinstance(got, list) and shown and len(shown) <= len(got):
         for index, value in enumerate(shown):
             yield from differences(value, got[index], f"{place}[{index}]")

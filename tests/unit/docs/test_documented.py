@@ -3,9 +3,11 @@
 import importlib
 import pkgutil
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
 import pytest
 
@@ -14,6 +16,7 @@ from service.errors import MunimentError
 from service.graph.describe import RECIPES
 from service.operations import CATALOGUE
 from service.settings import Settings, variable_of
+from service.surface.cli.main import cli
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
@@ -92,6 +95,29 @@ def test_tables_are_whole(page: Path) -> None:
     for head, *rows in (block.splitlines() for block in blocks):
         assert re.fullmatch(r"\|(---\|)+", rows[0]), head
         assert {row.replace(r"\|", "").count("|") for row in rows} == {head.count("|")}, head
+
+
+def test_every_command_is_documented_with_its_options() -> None:
+    """Each has a line of its own in the list; the options that many share are told below it."""
+    text = (DOCS / "using.md").read_text(encoding="utf-8")
+    shared = {"--url", "--key", "--workspace", "--project", "--data", "--json"}
+    for name, command in _commands():
+        lines = re.findall(rf"^    muniment {name}\b.*$", text, re.MULTILINE)
+        assert lines, name
+        options = {option.opts[0]: option for option in command.params if isinstance(option, click.Option)}
+        missing = {name for name, option in options.items() if not any(word in lines[0] for word in (*option.opts, *option.secondary_opts))}
+        assert missing <= shared, lines[0]
+
+
+def _commands() -> Iterator[tuple[str, click.Command]]:
+    """Commands, and subcommands of the groups, by their words."""
+    context = click.Context(cli)
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {each}", found) for each, found in command.commands.items())
+        elif command is not None:
+            yield name, command
 
 
 def test_the_sample_shows_the_recipes_as_agents_are_told_them() -> None:
