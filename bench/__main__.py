@@ -1,9 +1,9 @@
-"""`python -m bench [first | retrieval FILE]`; see bench/README.md."""
+"""`python -m bench [first | graph | retrieval FILE]`; see bench/README.md."""
 
 import argparse
 from pathlib import Path
 
-from bench import first, retrieval
+from bench import first, graph, retrieval
 
 parser = argparse.ArgumentParser(prog="bench", description="What is measured: bench/README.md")
 kinds = parser.add_subparsers(dest="what")
@@ -13,9 +13,12 @@ main_job.add_argument("--pages", type=int, default=1_000)
 main_job.add_argument("--model", action="store_true", help="let the real model make the vectors")
 found = kinds.add_parser("retrieval", help="recall on conversations with questions")
 found.add_argument("file", type=Path)
+graph.arguments(kinds.add_parser("graph", help="graph queries on 100,000 events, beside SQL by hand and graph databases"))
 options = parser.parse_args()
 if options.what == "retrieval":
     retrieval.run(options.file)
+elif options.what == "graph":
+    graph.run(questions=options.questions, tenfold=options.tenfold, index=not options.without_index, others=not options.alone)
 elif options.what == "first":
     first.run(options.events, options.pages, model=options.model)
 else:

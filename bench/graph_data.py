@@ -22,16 +22,20 @@ _SIGNATURE = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _ROWS = f"""
 INSERT INTO session (name, uuid) SELECT 'thread ' || n, gen_random_uuid() FROM generate_series(0, %(events)s / 40) AS n;
 INSERT INTO event (id, session, summary, "timestamp")
-SELECT n, 'thread ' || n / 40, 'What was said as number ' || n || ' of a long thread, and a few words about why it matters', timestamptz '2020-01-01Z' + n * interval '3 minutes'
+SELECT n, 'thread ' || n / 40, 'What was said as number ' || n || ' of a long thread, and a few words about why it matters',
+    timestamptz '2020-01-01Z' + n * interval '3 minutes'
 FROM generate_series(1, %(events)s) AS n;
 INSERT INTO entity (id, name, type, folded) SELECT n, 'Name ' || n, 'name', 'name ' || n FROM generate_series(1, %(entities)s) AS n;
 INSERT INTO participation (event_id, entity_id, "timestamp")
-SELECT f.event_id + c * {EVENTS}, f.entity_id + c * {ENTITIES}, timestamptz '2020-01-01Z' + (f.event_id + c * {EVENTS}) * interval '3 minutes'
+SELECT f.event_id + c * {EVENTS}, f.entity_id + c * {ENTITIES},
+    timestamptz '2020-01-01Z' + (f.event_id + c * {EVENTS}) * interval '3 minutes'
 FROM generate_series(0, %(copies)s - 1) AS c CROSS JOIN fresh_edge AS f ORDER BY 1, 2;
-INSERT INTO next_link (from_id, to_id, source) SELECT n, n + 1, 'thread' FROM generate_series(1, %(events)s - 1) AS n WHERE n / 40 = (n + 1) / 40;
+INSERT INTO next_link (from_id, to_id, source) SELECT n, n + 1, 'thread'
+FROM generate_series(1, %(events)s - 1) AS n WHERE n / 40 = (n + 1) / 40;
 INSERT INTO next_link (from_id, to_id, source) SELECT n, n + 3, 'topic_segment' FROM generate_series(1, %(events)s - 3, 3) AS n;
 INSERT INTO passage (id, event_id, number, text, words, length) SELECT id, id, 0, summary, '', 0 FROM event;
 UPDATE counter SET events = %(events)s, entities = %(entities)s, passages = %(events)s;
+UPDATE space SET done_through = %(events)s WHERE current;
 DELETE FROM control.due;
 """
 
@@ -106,7 +110,7 @@ def _vectors() -> Any:
 def _store(owner: "psycopg.Connection[Any]", graph: Graph) -> None:
     """Writes the head vectors in COPY's binary form, copy by copy, each a little apart from its likeness."""
     sizes = [("fields", ">i2")]
-    for name, kind, length in (("passage", ">i8", 8), ("kind", ">i2", 2), ("owner", ">i8", 8), ("hash", ">i8", 8)):
+    for name, kind in (("passage", ">i8"), ("kind", ">i2"), ("owner", ">i8"), ("hash", ">i8")):
         sizes += [(f"{name}_length", ">i4"), (name, kind)]
     row = np.dtype([*sizes, ("vector_length", ">i4"), ("dim", ">i2"), ("unused", ">i2"), ("vector", ">f2", (DIM,))])
     chance = np.random.default_rng(13)

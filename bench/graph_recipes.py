@@ -44,7 +44,8 @@ BY_HAND = {
 WITH one AS MATERIALIZED (SELECT id FROM m_0.entity WHERE name = $1), two AS MATERIALIZED (SELECT id FROM m_0.entity WHERE name = $2)
 SELECT e.id, e.summary, e."timestamp" FROM (
     SELECT p.event_id FROM one CROSS JOIN LATERAL (
-        SELECT event_id, "timestamp" FROM m_0.participation WHERE entity_id = one.id ORDER BY "timestamp" DESC NULLS LAST, event_id DESC LIMIT 200
+        SELECT event_id, "timestamp" FROM m_0.participation WHERE entity_id = one.id
+        ORDER BY "timestamp" DESC NULLS LAST, event_id DESC LIMIT 200
     ) AS p ORDER BY p."timestamp" DESC NULLS LAST, p.event_id DESC LIMIT 200
 ) AS s CROSS JOIN LATERAL (SELECT 1 FROM two JOIN m_0.participation AS q ON q.event_id = s.event_id AND q.entity_id = two.id LIMIT 1) AS hit
 JOIN m_0.event AS e ON e.id = s.event_id ORDER BY e.id LIMIT 200""",
@@ -55,7 +56,8 @@ top AS (
         SELECT event_id FROM m_0.participation WHERE entity_id = n.entity_id AND event_id <> ALL($1::bigint[]) OFFSET 0
     ) AS q GROUP BY q.event_id ORDER BY shared DESC, q.event_id LIMIT 20
 )
-SELECT t.event_id, t.shared, e.summary, e."timestamp" FROM top AS t JOIN m_0.event AS e ON e.id = t.event_id ORDER BY t.shared DESC, t.event_id""",
+SELECT t.event_id, t.shared, e.summary, e."timestamp" FROM top AS t JOIN m_0.event AS e ON e.id = t.event_id
+ORDER BY t.shared DESC, t.event_id""",
     7: """
 WITH top AS (
     SELECT s.pos, s.id AS a, x.b, x.distance FROM unnest($1::bigint[]) WITH ORDINALITY AS s (id, pos)
@@ -65,7 +67,8 @@ WITH top AS (
         ORDER BY o.vector <=> n.vector LIMIT 5
     ) AS x ORDER BY x.distance, s.pos, x.b LIMIT 10
 )
-SELECT t.b, 1 - t.distance AS cos, e.summary, e."timestamp" FROM top AS t JOIN m_0.event AS e ON e.id = t.b ORDER BY t.distance, t.pos, t.b""",
+SELECT t.b, 1 - t.distance AS cos, e.summary, e."timestamp" FROM top AS t JOIN m_0.event AS e ON e.id = t.b
+ORDER BY t.distance, t.pos, t.b""",
     8: f"""
 WITH top AS (
     SELECT s.pos, x.b, x.hops FROM unnest($1::bigint[]) WITH ORDINALITY AS s (id, pos) JOIN m_0.event USING (id)
@@ -75,7 +78,8 @@ WITH top AS (
 SELECT t.b, t.hops, e.summary, e."timestamp" FROM top AS t JOIN m_0.event AS e ON e.id = t.b ORDER BY t.hops, t.pos, t.b""",
     9: f"""
 WITH {_PAIRS}, top AS (SELECT * FROM pair WHERE b <> ALL($2::bigint[]) ORDER BY weight DESC, pos, b LIMIT 20)
-SELECT t.b, t.n, v.via, e.summary, e."timestamp" FROM top AS t {_VIA} JOIN m_0.event AS e ON e.id = t.b ORDER BY t.weight DESC, t.pos, t.b""",
+SELECT t.b, t.n, v.via, e.summary, e."timestamp" FROM top AS t {_VIA} JOIN m_0.event AS e ON e.id = t.b
+ORDER BY t.weight DESC, t.pos, t.b""",
     11: f"""
 WITH {_PAIRS}, top AS (
     SELECT p.pos, p.a, p.b, p.n, p.weight, c.cos FROM (SELECT * FROM pair ORDER BY weight DESC, pos, b OFFSET 0) AS p
@@ -84,7 +88,8 @@ WITH {_PAIRS}, top AS (
         WHERE n.owner_id = p.a AND n.kind = 0 OFFSET 0
     ) AS c WHERE c.cos < 0.5 LIMIT 10
 )
-SELECT t.b, t.n, v.via, t.cos, e.summary, e."timestamp" FROM top AS t {_VIA} JOIN m_0.event AS e ON e.id = t.b ORDER BY t.weight DESC, t.pos, t.b""",
+SELECT t.b, t.n, v.via, t.cos, e.summary, e."timestamp" FROM top AS t {_VIA} JOIN m_0.event AS e ON e.id = t.b
+ORDER BY t.weight DESC, t.pos, t.b""",
     12: """
 WITH start AS MATERIALIZED (SELECT owner_id AS id FROM m_0.vector_0 WHERE kind = 0 ORDER BY vector <=> $1::text::halfvec LIMIT 5),
 n AS MATERIALIZED (
