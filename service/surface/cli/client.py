@@ -54,6 +54,14 @@ class Scope(msgspec.Struct, frozen=True):
         return f"/workspaces/{quote(self.workspace, safe='')}/projects/{quote(self.project, safe='')}"
 
 
+class Readable(msgspec.Struct, frozen=True):
+    """Projects of a workspace that a search covers."""
+
+    workspace: str
+    projects: list[str]
+    resolved_by: str = ""
+
+
 class Client:
     """One server. `patient`: wait and try again when it is busy or away for a moment; everything sent must then be safe to send twice."""
 
@@ -109,11 +117,15 @@ class Client:
         workspace, project = self.connection.workspace, self.connection.project
         if workspace and project:
             return Scope(workspace, project)
-        answer = read_answer(self.search({"query": "", "limit": 1}), _Scoped).scope
-        if len(answer.projects) == 1:
-            return Scope(answer.workspace, answer.projects[0])
-        names = ", ".join(answer.projects[:20]) or "none yet"
+        found = self.readable()
+        if len(found.projects) == 1:
+            return Scope(found.workspace, found.projects[0])
+        names = ", ".join(found.projects[:20]) or "none yet"
         raise wrong_usage("No project is named and the key has no default project.", f"Give --project; this key can read: {names}.")
+
+    def readable(self) -> Readable:
+        """The project that the connection names, else the key's default, else all that the key can read."""
+        return read_answer(self.search({"query": "", "limit": 1}), _Scoped).scope
 
     def _scoped(self, body: Mapping[str, Any]) -> dict[str, Any]:
         return {**body, "workspace": self.connection.workspace, "project": self.connection.project}
@@ -161,13 +173,8 @@ def read_answer(answer: bytes, kind: type[T]) -> T:
         raise unreachable(f"The answer is not one of a Muniment server: {error}.", _CHECK) from error
 
 
-class _Found(msgspec.Struct, frozen=True):
-    workspace: str
-    projects: list[str]
-
-
 class _Scoped(msgspec.Struct, frozen=True):
-    scope: _Found
+    scope: Readable
 
 
 def _wait(error: Exception) -> bool | float:

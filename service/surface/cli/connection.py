@@ -4,6 +4,7 @@ In: `Options`. Out: `Connection`; when there is none, a `Failure` that says how 
 """
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -16,6 +17,7 @@ from service.surface.cli.failure import Failure, unreachable, wrong_usage
 
 FILE_NAME: Final = "connection.json"
 _START: Final = "Start one with `muniment serve`, or name one with --url and --key (MUNIMENT_URL, MUNIMENT_KEY)."
+_SURFACE: Final = re.compile(r"(?<=[^:/])/*(?:/mcp|/api(?:/v1)?)?/*\Z")
 
 
 class Connection(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,15 +81,15 @@ def find_connection(options: Options, environment: Mapping[str, str] = os.enviro
 
 
 def check_url(url: str) -> str:
-    """The server's address without a slash at its end."""
+    """The server's address, without the part that leads to its MCP or REST surface and without a slash at its end."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         usable = False
     if not usable:
-        raise wrong_usage(f"{url[:200]!r} is no address of a server.", "Give one such as http://127.0.0.1:8080.")
-    return url.rstrip("/")
+        raise wrong_usage(f"{url[:200]!r} is no address of a server.", "Give one such as http://127.0.0.1:8000.")
+    return _SURFACE.sub("", url)
 
 
 def check_key(key: str | None) -> str | None:

@@ -26,9 +26,9 @@ _COMMANDS: Final = {
     "worker": "service.surface.cli.server:worker",
     "embed": "service.surface.cli.embed:embed",
     "migrate": "service.surface.cli.server:migrate_command",
-    "workspace": "service.surface.cli.server:workspace",
-    "project": "service.surface.cli.server:project",
-    "key": "service.surface.cli.server:key",
+    "workspace": "service.surface.cli.tenants:workspace",
+    "project": "service.surface.cli.tenants:project",
+    "key": "service.surface.cli.keys:key",
 }
 
 

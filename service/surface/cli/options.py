@@ -1,14 +1,18 @@
 """The options that every command takes, put on it by one decorator, and the values that options hold."""
 
+import re
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import rich_click as click
 
 from service.surface.cli.connection import Options
+
+_MINUS_WORD: Final = re.compile(r"-(?!-|h\Z)", re.DOTALL)
+_WORD_MARK: Final = "\0"  # no word of a command line can hold it
 
 
 def common(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -28,6 +32,24 @@ def common(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(options, **rest)
 
     return called
+
+
+class TextCommand(click.RichCommand):
+    """A command whose text may hold words that begin with a minus, as `-word` does in a search; its only short option is -h."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        valued = {name for each in self.params if isinstance(each, click.Option) and not each.is_flag for name in each.opts}
+        shown = [
+            _WORD_MARK + word if _MINUS_WORD.match(word) and before not in valued else word
+            for before, word in zip(["", *args], args, strict=False)
+        ]
+        return super().parse_args(ctx, shown)
+
+
+def joined_text(context: click.Context, option: click.Parameter, words: tuple[str, ...]) -> str:
+    """The words of a `TextCommand` as one text."""
+    del context, option
+    return " ".join(word.removeprefix(_WORD_MARK) for word in words)
 
 
 def json_object(context: click.Context, option: click.Parameter, text: str | None) -> msgspec.Raw:

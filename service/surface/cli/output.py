@@ -8,6 +8,7 @@ import html
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
@@ -85,13 +86,31 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Table
     return made
 
 
+def moment(value: datetime | str | None) -> str:
+    """A point in time to the second, in UTC; text that is none stays as it is."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return line(value)
+    return "" if value is None else f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%SZ}"
+
+
+def _shown(value: Any) -> str:
+    """A value of a table's cell."""
+    if isinstance(value, datetime):
+        return moment(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_shown, value))
+    return "" if value is None else line(str(value))
+
+
 def show_rows(rows: Sequence[Mapping[str, Any]], as_json: bool) -> None:
     """Rows of one shape as a table, or as a JSON list."""
     if as_json:
         print_json(rows)
         return
-    shown = [[line("" if value is None else str(value)) for value in row.values()] for row in rows]
-    stdout().print(table(list(rows[0]) if rows else [], shown))
+    stdout().print(table(list(rows[0]) if rows else [], [[_shown(value) for value in row.values()] for row in rows]))
 
 
 def progress(*, counted: bool) -> Progress:

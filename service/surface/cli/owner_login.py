@@ -1,7 +1,7 @@
 """The owner's login for commands that talk to the database: of the settings, of the server that runs on the data folder, or of one that is
 started for the command.
 
-In: settings and a data folder. Out: a connection string, for as long as the block lasts.
+In: settings and a data folder. Out: a connection string, or a connection, for as long as the block lasts.
 """
 
 import os
@@ -13,8 +13,9 @@ from typing import Any
 import msgspec
 
 from service.errors import InvalidSetting
-from service.settings import Settings
-from service.tenants.bootstrap import prepare_database
+from service.settings import Settings, load_settings
+from service.tenants.bootstrap import ensure_pepper, prepare_database
+from service.tenants.owner import Owner, owner_connection
 
 
 def named_owner(settings: Settings) -> str:
@@ -41,3 +42,12 @@ def owner_login(settings: Settings, data: Path) -> Generator[str]:
             yield prepared.owner_url or prepared.api_url
         finally:
             prepared.stop()
+
+
+@contextmanager
+def owning(data: Path) -> Generator[tuple[Owner, str]]:
+    """The owner's connection, and the secret that keys are hashed with."""
+    settings = load_settings()
+    data = data.expanduser().absolute()
+    with owner_login(settings, data) as url, owner_connection(url) as owner:
+        yield owner, settings.key_pepper if settings.owner_url is not None else ensure_pepper(settings, data)

@@ -13,8 +13,8 @@ from service.errors import Problem
 from service.surface.cli.client import Client, Scope, read_answer
 from service.surface.cli.connection import Options, find_connection
 from service.surface.cli.failure import Failure
-from service.surface.cli.options import common, json_list, json_object
-from service.surface.cli.output import line, marked, print_json, print_notes, progress, stdout, table
+from service.surface.cli.options import TextCommand, common, joined_text, json_list, json_object
+from service.surface.cli.output import line, marked, moment, print_json, print_notes, progress, stdout, table
 
 _POLL_S: Final = 0.5
 _STREAMS: Final = (("words", "fts_rank"), ("names", "entity_rank"), ("links", "graph_rank"), ("meaning", "vector_rank"))
@@ -48,7 +48,27 @@ class Rows(msgspec.Struct, frozen=True):
 
     columns: list[str]
     rows: list[list[Any]]
+    start: "Start | None" = None
     notes: list[str] = []
+
+
+class Start(msgspec.Struct, frozen=True):
+    """How a graph query's START went: whether there were more events than `k`."""
+
+    kind: str
+    returned: int
+    has_more: bool = False
+    hub: bool = False
+
+    @property
+    def notes(self) -> list[str]:
+        if not (self.has_more or self.hub):
+            return []
+        which = "closest" if "text" in self.kind else "newest"
+        return [
+            f"START took only the {self.returned} {which} events, and there are more:"
+            " k says how many, as in events(…, k: 20); up to 20 with a text, up to 200 without"
+        ]
 
 
 class Embedding(msgspec.Struct, frozen=True):
@@ -68,8 +88,8 @@ class Status(msgspec.Struct, frozen=True):
     newest_event: str | None
 
 
-@click.command()
-@click.argument("text")
+@click.command(cls=TextCommand)
+@click.argument("text", nargs=-1, required=True, callback=joined_text)
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="How many pages and how many events at most.  [default: 10]")
 @click.option("--explain", is_flag=True, help="Say for each hit how each stream ranked it.")
 @click.option("--kinds", multiple=True, metavar="KIND", help="Only events of this kind; may be given several times.")
@@ -78,7 +98,7 @@ class Status(msgspec.Struct, frozen=True):
 @click.option("--until", metavar="TIME", help="Only up to this point in time (ISO-8601).")
 @common
 def query(options: Options, *, text: str, kinds: Sequence[str], tags: Sequence[str], **filters: Any) -> None:
-    """Search pages and events for TEXT: words, names or a question."""
+    """Search pages and events for TEXT: words, names or a question; "a phrase", and -word for what must not be there."""
     with Client(find_connection(options)) as client:
         answer = client.search({"query": text, "kinds": kinds or None, "tags": tags or None, **filters})
     if options.as_json:
@@ -100,8 +120,14 @@ def print_hits(console: Console, answer: SearchAnswer) -> None:
 
 
 def _print_hit(console: Console, hit: Hit) -> None:
-    moment = _moment(hit.updated_at if hit.path else hit.timestamp)
-    facts = [f"{hit.rank:.4f}", hit.path or hit.id, moment, hit.kind, hit.session, hit.project]
+    facts = [
+        f"{hit.rank:.4f}",
+        hit.path or hit.id,
+        moment(hit.updated_at if hit.path else hit.timestamp),
+        hit.kind,
+        hit.session,
+        hit.project,
+    ]
     said, snippet = line(hit.title if hit.path else hit.summary), marked(hit.snippet)
     lines = [Text("  ".join(line(fact) for fact in facts if fact))]
     if hit.path or not snippet.plain.startswith(said):  # the snippet of an event often begins with its summary
@@ -154,7 +180,7 @@ def _print_rows(answer: bytes, *, as_json: bool) -> None:
     found = read_answer(answer, Rows)
     console.print(table(found.columns, [[_cell(value) for value in row] for row in found.rows]))
     console.print(f"{len(found.rows)} {'row' if len(found.rows) == 1 else 'rows'}")
-    print_notes(console, found.notes)
+    print_notes(console, [*(found.start.notes if found.start else []), *found.notes])
 
 
 def _cell(value: Any) -> str:
@@ -193,7 +219,7 @@ def status(options: Options, *, wait: bool, timeout: float | None) -> None:
         "workspace": line(found.workspace),
         "project": line(found.project),
         **{name: str(count) for name, count in found.counts.items()},
-        "newest event": _moment(found.newest_event),
+        "newest event": moment(found.newest_event),
         "model": line(f"{embedding.provider} {embedding.model} ({embedding.dim})") if embedding.provider else "none",
         "embedding": vectors if embedding.provider else "off",
     }
@@ -218,8 +244,3 @@ def _wait(client: Client, scope: Scope, timeout: float | None) -> bytes:
                 error = f"{now.pending} passages still wait to be embedded."
                 raise Failure(Problem("not_in_time", 504, error, "Is a worker running? `muniment worker` starts one."))
             time.sleep(_POLL_S)
-
-
-def _moment(text: str | None) -> str:
-    """A point in time to the minute."""
-    return text[:16].replace("T", " ") if text else ""

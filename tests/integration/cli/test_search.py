@@ -9,9 +9,10 @@ from tests.integration.cli.conftest import COMMAND, ROOT, Gateway, Muniment, Ser
 
 @pytest.fixture(scope="module")
 def sample(serving: Server) -> Muniment:
-    """Commands on a project that holds the sample."""
+    """Commands on a project that holds the sample, with its vectors, so that the same question gets the same answer."""
     made = Muniment(serving, serving.make_project())
     assert made("import", "--sample").code == 0
+    assert made("status", "--wait", "--timeout", "300").code == 0
     return made
 
 
@@ -102,9 +103,28 @@ def test_refusals(sample: Muniment) -> None:
 
 
 def test_something_else_at_the_address_is_no_server(sample: Muniment, serving: Server) -> None:
-    done = sample("query", "a", "--url", serving.url + "/mcp", "--key", serving.key)
+    done = sample("query", "a", "--url", serving.url + "/elsewhere", "--key", serving.key)
     assert done.code in (1, 3)
     assert done.err.startswith("error: ")
+
+
+def test_the_address_for_agents_will_do(sample: Muniment, serving: Server) -> None:
+    done = sample("query", "relay", "--limit", "1", "--url", serving.url + "/mcp", "--key", serving.key, "--workspace", serving.workspace)
+    assert done.code == 0, done.err
+
+
+def test_words_with_a_minus_are_left_out(sample: Muniment) -> None:
+    with_it = sample("query", "relay", "--limit", "100", "--json").json["raw_hits"]
+    without = sample("query", "-incident", "relay", "--limit", "100", "--json").json
+    assert sample("query", "--limit", "100", "--json", "--", "-incident relay").json["raw_hits"] == without["raw_hits"]
+    assert len(with_it) > 1
+    assert not any("incident" in hit["summary"].lower() for hit in without["raw_hits"])
+
+
+def test_a_start_with_more_events_than_k_is_told(sample: Muniment) -> None:
+    shown = sample("graph", "START a = events(entity: $n) RETURN a.id LIMIT 500", "--params", '{"n": "save format"}').out.splitlines()
+    assert "5 rows" in shown
+    assert any(row.startswith("note: START took only the 5 newest events") for row in shown)
 
 
 def test_a_reader_that_leaves_is_no_error(sample: Muniment) -> None:

@@ -24,9 +24,10 @@ def run(*words: str, data: Path) -> Result:
     [
         ["nothing"],
         ["query"],
-        ["query", "a", "b"],
         ["query", "a", "--limit", "0"],
         ["query", "a", "--nothing"],
+        ["query", "a", "--limit", "-1"],
+        ["key", "revoke", "mun_secret"],
         ["graph"],
         ["graph", "q", "--params", "{"],
         ["graph", "q", "--params", "[1]"],
@@ -72,7 +73,7 @@ def test_usage_problems_as_json(tmp_path: Path) -> None:
     assert json.loads(result.stdout)["code"] == "wrong_usage"
 
 
-@pytest.mark.parametrize("words", [["--help"], ["-h"], ["query", "--help"], ["import", "--help"], ["connect", "-h"]])
+@pytest.mark.parametrize("words", [["--help"], ["-h"], ["query", "--help"], ["query", "-h"], ["import", "--help"], ["connect", "-h"]])
 def test_help(words: list[str], tmp_path: Path) -> None:
     result = run(*words, data=tmp_path)
     assert result.exit_code == 0
@@ -86,18 +87,32 @@ def test_version(tmp_path: Path) -> None:
 
 
 def test_connect_for_people_and_programs(tmp_path: Path) -> None:
-    shown = run("connect", *NAMED, data=tmp_path)
+    named = NAMED[:4]
+    shown = run("connect", *named, data=tmp_path)
     assert shown.exit_code == 0
     assert 'claude mcp add --transport http muniment http://127.0.0.1:9/mcp --header "Authorization: Bearer mun_x"\n' in shown.stdout
-    parts = json.loads(run("connect", *NAMED, "--json", data=tmp_path).stdout)
+    parts = json.loads(run("connect", *named, "--json", data=tmp_path).stdout)
     assert parts["cursor"] == {
         "mcpServers": {"muniment": {"url": "http://127.0.0.1:9/mcp", "headers": {"Authorization": "Bearer mun_x"}}},
     }
     codex = tomllib.loads(parts["codex"])["mcp_servers"]["muniment"]
     assert codex == {"url": "http://127.0.0.1:9/mcp", "http_headers": {"Authorization": "Bearer mun_x"}}
-    one = run("connect", "codex", *NAMED, data=tmp_path)
+    one = run("connect", "codex", *named, data=tmp_path)
     assert "claude" not in one.stdout
     assert parts["codex"] in one.stdout
+
+
+def test_connect_asks_the_server_about_a_project_that_is_named(tmp_path: Path) -> None:
+    result = run("connect", *NAMED, data=tmp_path)
+    assert (result.exit_code, result.stdout) == (3, "")
+
+
+@pytest.mark.parametrize("text", ["mun_abc", "mun_ABCDEFGHIJKL_x", "Zq8vT3mLw9xKpZq8vT3mLw9xKpZq8vT3mLw9xKpZq8v", "a_b"])
+def test_what_is_no_key_is_not_repeated(text: str, tmp_path: Path) -> None:
+    result = run("key", "revoke", text, data=tmp_path)
+    assert result.exit_code == 2
+    assert text not in result.output
+    assert "muniment key list" in result.stderr
 
 
 def test_asking_a_server_imports_nothing_that_a_server_is_made_of() -> None:

@@ -35,6 +35,18 @@ def test_options_win_over_the_environment_and_both_over_the_file(folder: Path) -
     assert find(folder, {"MUNIMENT_URL": "http://env:1"}, url="http://option:2").url == "http://option:2"
 
 
+@pytest.mark.parametrize("end", ["", "/", "/mcp", "/mcp/", "/api/v1", "/api/v1/", "/api", "//"])
+def test_the_address_of_a_surface_leads_to_its_server(folder: Path, end: str) -> None:
+    assert find(folder, url=OWN.url + end).key == OWN.key
+    assert find(folder, url="https://host/memory" + end).url == "https://host/memory"
+
+
+def test_what_only_looks_like_a_surface_stays(folder: Path) -> None:
+    assert find(folder, url="https://host/mcpx").url == "https://host/mcpx"
+    assert find(folder, url="https://mcp").url == "https://mcp"
+    assert find(folder, url="https://api/mcp").url == "https://api"
+
+
 def test_the_key_of_the_file_goes_to_its_own_server_only(folder: Path) -> None:
     other = find(folder, url="http://elsewhere:1")
     assert (other.key, other.workspace, other.project) == (None, None, None)
@@ -68,6 +80,7 @@ def test_an_address_that_is_none_is_wrong_usage(folder: Path, url: str) -> None:
     with pytest.raises(Failure) as caught:
         find(folder, url=url)
     assert caught.value.exit_code == USAGE
+    assert "http://127.0.0.1:8000" in (caught.value.problem.hint or "")
 
 
 @pytest.mark.parametrize("key", ["mun_\nX: y", "mun_ä", "mun a"])

@@ -1,12 +1,13 @@
 import io
 import json
+from datetime import UTC, datetime, timedelta, timezone
 
 import msgspec
 import pytest
 from rich.console import Console
 
 from service.errors import Problem
-from service.surface.cli.output import line, marked, plain, print_json, print_problem, show_rows, table
+from service.surface.cli.output import line, marked, moment, plain, print_json, print_problem, show_rows, table
 
 
 def rendered(value: object, width: int = 200) -> str:
@@ -64,11 +65,32 @@ def test_tables_keep_all_of_a_cell() -> None:
     assert "한서윤" in shown
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("2026-09-01T10:20:30.5+02:00", "2026-09-01 08:20:30Z"),
+        ("2026-09-01T10:20:30Z", "2026-09-01 10:20:30Z"),
+        (datetime(2026, 9, 1, tzinfo=UTC), "2026-09-01 00:00:00Z"),
+        ("not a\ntime", "not a time"),
+        (None, ""),
+    ],
+)
+def test_times_are_shown_to_the_second_in_utc(value: datetime | str | None, shown: str) -> None:
+    assert moment(value) == shown
+
+
 def test_rows(capsys: pytest.CaptureFixture[str]) -> None:
     show_rows([{"id": 1, "name": None}, {"id": 2, "name": "b\x1b"}], as_json=True)
     assert json.loads(capsys.readouterr().out) == [{"id": 1, "name": None}, {"id": 2, "name": "b\x1b"}]
     show_rows([{"id": 1, "name": None}, {"id": 2, "name": "b\x1b" + "x" * 300}], as_json=False)
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1].split() == ["2", "b\ufffd" + "x" * 300]
+    made = datetime(2026, 11, 30, 10, 3, 30, 982340, tzinfo=timezone(timedelta(hours=9)))
+    show_rows([{"scopes": ["read", "write"], "at": made, "of": 1, "gone": None}], as_json=False)
+    assert [cell.strip() for cell in capsys.readouterr().out.splitlines()[-1].split("  ") if cell.strip()] == [
+        "read, write",
+        "2026-11-30 01:03:30Z",
+        "1",
+    ]
     show_rows([], as_json=True)
     assert json.loads(capsys.readouterr().out) == []

@@ -1,8 +1,9 @@
 import io
 
+import pytest
 from rich.console import Console
 
-from service.surface.cli.search import Hit, SearchAnswer, print_hits
+from service.surface.cli.search import Hit, SearchAnswer, Start, print_hits
 
 
 def printed(answer: SearchAnswer) -> list[str]:
@@ -18,7 +19,7 @@ def test_pages_then_events_then_notes() -> None:
     event = Hit(rank=0.03, id="evt_2", summary="It\nbroke", snippet="elsewhere", kind="bug", session="s 1", timestamp=None, project="p")
     assert printed(SearchAnswer(hits=[page], raw_hits=[event], notes=["two\nlines"])) == [
         "Pages",
-        "0.0312  a/b.md  2026-09-01 10:20  p",
+        "0.0312  a/b.md  2026-09-01 10:20:30Z  p",
         "    B",
         "    of jars " + "x" * 60,
         "Events",
@@ -49,6 +50,24 @@ def test_each_stream_is_explained() -> None:
         "    s",
         "    words 2  names –  links 1  meaning 3  cosine 0.500  matched entities: jar",
     ]
+
+
+@pytest.mark.parametrize(
+    ("start", "told"),
+    [
+        (Start("entity", 5, hub=True), "only the 5 newest events"),
+        (Start("tag", 5, has_more=True, hub=True), "only the 5 newest events"),
+        (Start("entity+text", 7, has_more=True), "only the 7 closest events"),
+    ],
+)
+def test_a_start_that_left_events_out_says_so(start: Start, told: str) -> None:
+    (note,) = start.notes
+    assert told in note
+    assert "k says how many" in note
+
+
+def test_a_start_that_left_nothing_out_says_nothing() -> None:
+    assert Start("entity", 5).notes == []
 
 
 def test_nothing() -> None:

@@ -1,0 +1,85 @@
+"""`key`: make, list and revoke API keys, by the owner's login.
+
+In: what a key may do, or which one to end. Out: the key's text, shown once, or what there is to know about keys without it.
+"""
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+import click
+import rich_click
+
+from service.surface.cli.failure import wrong_usage
+from service.surface.cli.output import show_rows
+from service.surface.cli.owner_login import owning
+from service.surface.cli.server import DATA, JSON
+from service.tenants import workspaces
+
+_KEY: Final = re.compile(r"mun_(?P<of_key>[a-z0-9]{12})(?:_.*)?|(?P<id>[a-z0-9]{12})")
+
+
+@rich_click.group()
+def key() -> None:
+    """Make, list and revoke API keys."""
+
+
+@key.command(name="create")
+@click.option("--workspace", "in_workspace", default="main", show_default=True)
+@click.option("--name", default="", help="What the key is for.")
+@click.option("--scope", "scopes", multiple=True, default=("read", "write"), show_default=True, help="read, write, admin; may be repeated.")
+@click.option("--project", "projects", multiple=True, help="Bind the key to this project; may be repeated.")
+@click.option("--default-project", help="The project of calls that name none.")
+@click.option("--days", type=click.IntRange(1), help="The key ends after so many days.")
+@DATA
+@JSON
+def key_create(
+    in_workspace: str,
+    name: str,
+    scopes: tuple[str, ...],
+    projects: tuple[str, ...],
+    default_project: str | None,
+    days: int | None,
+    data: Path,
+    as_json: bool,
+) -> None:
+    """Make a key. Its text is shown once."""
+    with owning(data) as (owner, pepper):
+        found = workspaces.find_workspace(owner, in_workspace)
+        bound = [workspaces.find_project(owner, found, slug) for slug in projects]
+        made = workspaces.create_key(
+            owner,
+            found,
+            pepper=pepper,
+            name=name,
+            scopes=scopes,
+            projects=bound or None,
+            default_project=workspaces.find_project(owner, found, default_project) if default_project else None,
+            expires_at=datetime.now(UTC) + timedelta(days=days) if days else None,
+        )
+    show_rows([{"id": made.id, "key": made.text}], as_json)
+
+
+@key.command(name="list")
+@click.option("--workspace", "in_workspace", default="main", show_default=True)
+@DATA
+@JSON
+def key_list(in_workspace: str, data: Path, as_json: bool) -> None:
+    """List keys, without their texts."""
+    with owning(data) as (owner, _):
+        show_rows(workspaces.list_rows(owner, "list_keys", workspaces.find_workspace(owner, in_workspace).id), as_json)
+
+
+@key.command(name="revoke")
+@click.argument("key_id")
+@DATA
+def key_revoke(key_id: str, data: Path) -> None:
+    """End a key, by its id or its whole text."""
+    found = _KEY.fullmatch(key_id.strip())
+    if found is None:  # what was given is not repeated: it may be a part of a key
+        raise wrong_usage("This is neither a key nor the id of one.", "`muniment key list` shows the ids.")
+    number = found["of_key"] or found["id"]
+    with owning(data) as (owner, _):
+        workspaces.revoke_key(owner, number)
+    click.echo(f"The key {number} is revoked.")

@@ -1,0 +1,125 @@
+"""`workspace` and `project`: make, list and delete them, by the owner's login.
+
+In: slugs. Out: what was made, what there is, or what was deleted with it.
+"""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import click
+import rich_click
+
+from service.surface.cli.failure import REFUSED
+from service.surface.cli.output import show_rows
+from service.surface.cli.owner_login import owning
+from service.surface.cli.server import DATA, JSON
+from service.tenants import workspaces
+
+YES = click.option("--yes", is_flag=True, help="Do not ask.")
+# The tables that a deletion tells of, by the words of `muniment status`; the others hold what belongs to these.
+_WORDS: Final = {"event": "events", "page": "pages", "entity": "entities", "tag": "tags", "session": "sessions"}
+
+
+@rich_click.group()
+def workspace() -> None:
+    """Make, list and delete workspaces (tenants)."""
+
+
+@workspace.command(name="create")
+@click.argument("slug")
+@click.option("--name", help="A name for people.")
+@DATA
+@JSON
+def workspace_create(slug: str, name: str | None, data: Path, as_json: bool) -> None:
+    """Make a workspace."""
+    with owning(data) as (owner, _):
+        made = workspaces.create_workspace(owner, slug, name)
+    show_rows([{"workspace": made.slug}], as_json)
+
+
+@workspace.command(name="list")
+@DATA
+@JSON
+def workspace_list(data: Path, as_json: bool) -> None:
+    """List workspaces."""
+    with owning(data) as (owner, _):
+        show_rows(workspaces.list_rows(owner, "list_workspaces"), as_json)
+
+
+@workspace.command(name="delete")
+@click.argument("slug")
+@YES
+@DATA
+@JSON
+def workspace_delete(slug: str, yes: bool, data: Path, as_json: bool) -> None:
+    """Delete a workspace with its keys, its projects and all they hold. It cannot be undone."""
+    with owning(data) as (owner, _):
+        found = workspaces.find_workspace(owner, slug)
+        _agree(f"Delete the workspace {slug} with all its projects?", yes=yes)
+        gone = workspaces.delete_workspace(owner, found)
+    rows = [{"workspace": slug, "project": name, **_told(counts, whole=as_json)} for name, counts in gone.items()]
+    show_rows(rows or [{"workspace": slug}], as_json)
+
+
+@rich_click.group()
+def project() -> None:
+    """Make, list and delete projects."""
+
+
+@project.command(name="create")
+@click.argument("slug")
+@click.option("--workspace", "in_workspace", default="main", show_default=True)
+@click.option("--name", help="A name for people.")
+@DATA
+@JSON
+def project_create(slug: str, in_workspace: str, name: str | None, data: Path, as_json: bool) -> None:
+    """Make a project; the worker gives it its vectors."""
+    with owning(data) as (owner, _):
+        made = workspaces.create_project(owner, workspaces.find_workspace(owner, in_workspace), slug, name)
+    show_rows([{"workspace": in_workspace, "project": made.slug}], as_json)
+
+
+@project.command(name="list")
+@click.option("--workspace", "in_workspace", default="main", show_default=True)
+@DATA
+@JSON
+def project_list(in_workspace: str, data: Path, as_json: bool) -> None:
+    """List the projects of a workspace."""
+    with owning(data) as (owner, _):
+        show_rows(workspaces.list_rows(owner, "list_projects", workspaces.find_workspace(owner, in_workspace).id), as_json)
+
+
+@project.command(name="delete")
+@click.argument("slug")
+@click.option("--workspace", "in_workspace", default="main", show_default=True)
+@YES
+@DATA
+@JSON
+def project_delete(slug: str, in_workspace: str, yes: bool, data: Path, as_json: bool) -> None:
+    """Delete a project with all it holds. It cannot be undone; `muniment export` keeps a copy."""
+    with owning(data) as (owner, _):
+        within = workspaces.find_workspace(owner, in_workspace)
+        found = workspaces.find_project(owner, within, slug)
+        _agree(f"Delete the project {slug} of {in_workspace} with all it holds?", yes=yes)
+        counts = workspaces.delete_project(owner, within, found)
+    show_rows([{"workspace": in_workspace, "project": slug, **_told(counts, whole=as_json)}], as_json)
+
+
+def _agree(question: str, *, yes: bool) -> None:
+    """Asks before something goes for good; all but a yes ends the command."""
+    try:
+        agreed = yes or click.confirm(question, err=True)
+    except click.Abort:  # no answer: the question's line is still open
+        click.echo("\nNothing was deleted; --yes does not ask.", err=True)
+        raise
+    if not agreed:
+        opened = "" if sys.stdin.isatty() else "\n"  # an answer that was not typed ended no line
+        click.echo(f"{opened}Nothing was deleted.", err=True)
+        raise click.exceptions.Exit(REFUSED)
+
+
+def _told(counts: Mapping[str, int], *, whole: bool) -> dict[str, int]:
+    """How much went: of every table for programs, of what a memory is made of for people."""
+    return {**counts} if whole else {word: counts[table] for table, word in _WORDS.items() if table in counts}

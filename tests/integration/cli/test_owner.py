@@ -1,0 +1,83 @@
+"""The owner's commands beside a running server: keys, projects, and which project an agent gets."""
+
+import json
+import subprocess
+
+from tests.integration.cli.conftest import COMMAND, ROOT, Done, Muniment, Server, environment
+
+
+def made_key(muniment: Muniment, *words: str) -> dict[str, str]:
+    done = muniment("key", "create", "--workspace", muniment.server.workspace, "--json", *words)
+    assert done.code == 0, done.err
+    (made,) = done.json
+    return made
+
+
+def answered(muniment: Muniment, text: str, *words: str) -> Done:
+    done = subprocess.run(
+        [*COMMAND, *words],
+        cwd=ROOT,
+        env=environment(MUNIMENT_DATA=str(muniment.server.data)),
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def test_keys_are_listed_for_people(muniment: Muniment) -> None:
+    made = made_key(muniment, "--name", "kumquat", "--scope", "read", "--scope", "write", "--days", "3")
+    shown = muniment("key", "list", "--workspace", muniment.server.workspace)
+    (row,) = [row for row in shown.out.splitlines() if made["id"] in row]
+    assert "read, write" in row
+    assert row.count("Z") >= 2
+    assert "+00:00" not in row
+    assert made["key"] not in shown.out
+
+
+def test_a_key_is_revoked_by_its_id_or_its_text(muniment: Muniment) -> None:
+    for part in ("id", "key"):
+        made = made_key(muniment)
+        done = muniment("key", "revoke", made[part])
+        assert (done.code, done.out) == (0, f"The key {made['id']} is revoked.\n")
+        again = muniment("key", "revoke", made["key"])
+        assert again.code == 1
+        assert made["id"] in again.err
+        assert made["key"].split("_", 2)[2][:8] not in again.err
+
+
+def test_a_deleted_project_is_told_in_a_few_totals(muniment: Muniment, serving: Server) -> None:
+    assert muniment("import", "--sample").code == 0
+    counts = muniment("status", "--json").json["counts"]
+    words = ("project", "delete", muniment.project, "--workspace", serving.workspace)
+    for answer, code in (("n\n", 1), ("", 130)):
+        refused = answered(muniment, answer, *words)
+        assert (refused.code, refused.out) == (code, "")
+        assert refused.err.splitlines()[-1].startswith("Nothing was deleted")
+        assert refused.err.endswith("\n")
+    done = muniment(*words, "--yes")
+    assert done.code == 0, done.err
+    heads, *_, row = done.out.splitlines()
+    assert heads.split() == ["workspace", "project", "events", "pages", "entities", "tags", "sessions"]
+    assert row.split()[:4] == [serving.workspace, muniment.project, str(counts["events"]), str(counts["pages"])]
+    assert muniment("status").code == 1
+
+
+def test_an_agent_is_connected_to_the_project_of_its_key(muniment: Muniment, serving: Server) -> None:
+    assert muniment("connect", "claude", MUNIMENT_PROJECT="").code == 0
+    unknown = muniment("connect", "claude", "--project", "nope")
+    assert (unknown.code, unknown.out) == (1, "")
+    elsewhere = muniment("connect", "claude", "--workspace", "nope")
+    assert (elsewhere.code, elsewhere.out) == (1, "")
+    other = muniment("connect", "claude", "--project", muniment.project)
+    assert (other.code, other.out) == (2, "")
+    hint = f"muniment key create --workspace {serving.workspace} --default-project {muniment.project} --scope read --scope write"
+    assert hint in other.err
+    made = made_key(muniment, "--default-project", muniment.project)
+    own = muniment("connect", "claude", "--project", muniment.project, "--key", made["key"])
+    assert own.code == 0, own.err
+    assert made["key"] in own.out
+    bound = made_key(muniment, "--project", muniment.project)
+    assert muniment("connect", "--project", muniment.project, "--key", bound["key"]).code == 2
+    assert json.loads(muniment("connect", "--project", "nope", "--json").out)["code"] == "not_found"
