@@ -14,7 +14,7 @@ from service.graph.limits import GraphLimits
 from service.graph.rejection import grammar, misfit
 from service.graph.slots import Runtime, Slot, place
 from service.graph.terms import Plan
-from service.graph.values import Given, clean, number_of, one, resolve, shown, whole
+from service.graph.values import Given, clean, number_of, resolve, shown, whole
 
 DEFAULT_K = 5
 DEFAULT_LIMIT = 20
@@ -103,7 +103,7 @@ def _text(given: Given, params: Mapping[str, object], what: str) -> str:
 
 
 def _k(given: Given, params: Mapping[str, object]) -> int:
-    k = one(given, params)
+    k = resolve(given, params)
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
         raise misfit(f"k is {shown(given)}, which is not an integer from 1", given.at, "give k from 1 to 20 with text, to 200 without")
     return k
@@ -126,7 +126,7 @@ def _ids(given: Given, params: Mapping[str, object]) -> tuple[int | None, ...]:
 def _limit(plan: Plan, params: Mapping[str, object], clamps: list[str]) -> int:
     if plan.limit is None:
         return DEFAULT_LIMIT
-    limit = one(plan.limit, params)
+    limit = resolve(plan.limit, params)
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
         raise misfit(f"LIMIT is {shown(plan.limit)}, which is not an integer from 1", plan.limit.at, "give LIMIT from 1 to 200")
     if limit > MAX_LIMIT:

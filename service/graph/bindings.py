@@ -63,7 +63,8 @@ class Bindings(msgspec.Struct, frozen=True):
         argument = self.row_term(expression.argument)
         if isinstance(argument, NodeTerm):
             if function not in ("count", "collect"):
-                raise grammar(f"{function} of a node is not part of the subset", at, f"take a property, such as {function}(x.timestamp)")
+                example = "order_index" if function in ("sum", "avg") else "timestamp"
+                raise grammar(f"{function} of a node is not part of the subset", at, f"take a property, such as {function}(x.{example})")
         elif argument_kind(argument) == "list" and function != "count":
             raise grammar(f"{function} of a list is not part of the subset", at, "count it, or return it without an aggregate")
         elif function in ("sum", "avg") and argument_kind(argument) not in ("integer", "float"):

@@ -29,9 +29,26 @@ ABSENT = {
     "LOAD": "pass the data as params",
     "FOREACH": _READ_ONLY,
     "SKIP": "raise LIMIT (max 200), or narrow the query with WHERE",
+    "OFFSET": "raise LIMIT (max 200), or narrow the query with WHERE",
+    "GROUP": "leave it out: the returned columns without an aggregate group the rows",
+    "HAVING": "return the aggregate, sort by it, and compare the rows yourself",
+    "SELECT": "begin with START a = events(text: $q), or use query_memories_with_sql for SQL",
+    **dict.fromkeys(("EXPLAIN", "PROFILE"), "leave it out: `plan` in the answer says what was walked"),
+    "SHOW": "the relations and properties are in the tool's description",
+    "YIELD": "there are no procedures; use START, MATCH and RETURN",
     "USE": "name the project in the tool's `workspace` and `project` arguments",
     **dict.fromkeys(("CREATE", "MERGE", "SET", "DELETE", "DETACH", "REMOVE", "DROP"), _READ_ONLY),
 }
+
+_MISPLACED = {
+    "&": "write AND",
+    "&&": "write AND",
+    "||": "write OR",
+    "#": "comments are // and /* */",
+    "[": "write a relation as -[:TYPE]- or -[:TYPE]->",
+    "{": "write what to return as columns, such as a.id, a.summary",
+}
+SHOWN = 60
 
 
 class Cursor:
@@ -102,7 +119,8 @@ class Cursor:
 
     def found(self) -> str:
         """What comes next, for a message."""
-        return "the end of the query" if self.token.kind == "end" else f"`{self.token.text}`"
+        text = self.token.text
+        return "the end of the query" if self.token.kind == "end" else f"`{text if len(text) <= SHOWN else text[:SHOWN] + '…'}`"
 
     @contextmanager
     def nested(self) -> Generator[None]:
@@ -118,6 +136,8 @@ class Cursor:
         token = self.token
         if token.word in ABSENT:
             return grammar(f"{token.text.upper()} is not part of the subset", token.at, ABSENT[token.word])
+        if token.text in _MISPLACED:
+            return syntax(f"`{token.text}` is not read here", token.at, _MISPLACED[token.text])
         expected = " or ".join(wanted)
         if token.word in CLAUSES:
             hint = "the order is START, MATCH, WHERE, RETURN, ORDER BY, LIMIT"
@@ -167,7 +187,7 @@ def _listing(cursor: Cursor) -> Listing:
             cursor.expect(",", "separate the items of a list with commas and close it with ]")
         if cursor.token.kind == "name" and cursor.token.word not in ("TRUE", "FALSE", "NULL"):
             hint = "write out the items, or pass the list as a parameter"
-            raise grammar("list comprehensions are not part of the subset", cursor.token.at, hint)
+            raise grammar("list comprehensions and lists of variables are not part of the subset", cursor.token.at, hint)
         item = read_value(cursor) if not cursor.sees("[") else None
         if item is None or isinstance(item, Listing):
             raise grammar("a list inside a list is not part of the subset", cursor.token.at, "lists are flat")
@@ -175,13 +195,13 @@ def _listing(cursor: Cursor) -> Listing:
     return Listing(items=tuple(items), at=opening.at)
 
 
-def read_entries(cursor: Cursor, closing: str) -> tuple[Entry, ...]:
+def read_entries(cursor: Cursor, closing: str, hint: str = "write key: value") -> tuple[Entry, ...]:
     """`key: value, …` up to and with the closing mark; doubled keys are rejected."""
     entries: list[Entry] = []
     while not cursor.takes(closing):
         if entries:
             cursor.expect(",", f"separate the entries with commas and close with {closing}")
-        key = cursor.name("a key", "write key: value")
+        key = cursor.name("a key", hint)
         cursor.expect(":", "write key: value")
         if any(entry.key == key.text for entry in entries):
             raise grammar(f"the key {key.text} is given twice", key.at, "give each key once")

@@ -130,7 +130,13 @@ def _label(node: NodePattern) -> Label:
     for label in LABELS:
         if node.label == label:
             return label
-    raise grammar(f"there is no label {node.label}", node.at, suggestion(node.label or "", LABELS, "the labels are Event, Entity and Tag"))
+    raise grammar(
+        f"there is no label {node.label}",
+        node.at,
+        suggestion(
+            node.label or "", LABELS, "the labels are Event, Entity and Tag; a kind of entity is asked by its type: WHERE n.type = $type"
+        ),
+    )
 
 
 def _set(labels: dict[str, Label], name: str, label: Label, at: int) -> None:

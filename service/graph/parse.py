@@ -4,7 +4,7 @@ In: the text. Out: `Query`, the typed syntax; raises `GraphRejection` (`syntax`,
 """
 
 from service.graph.ast import Constant, Expression, Item, Listing, Match, Param, Query, Sort, Start
-from service.graph.cursor import KEYWORDS, Cursor, read_entries, read_value
+from service.graph.cursor import ABSENT, KEYWORDS, Cursor, read_entries, read_value
 from service.graph.parse_expression import read_condition, read_operand
 from service.graph.parse_pattern import read_chain
 from service.graph.rejection import grammar, suggestion, syntax
@@ -12,13 +12,18 @@ from service.graph.tokens import tokenize
 
 START_HINT = "write START a = events(text: $q) - or entity:, tag:, ids:"
 
+_VALUES = frozenset({"TRUE", "FALSE", "NULL"})
+_EXPRESSIONS = _VALUES | {"CASE", "EXISTS"}
+_PURPOSE = {"RETURN": "return", "ORDER BY": "sort by"}
+_LIMIT_HINT = "write LIMIT n with 1 to 200"
+
 
 def parse(text: str) -> Query:
     """The typed syntax of one query."""
     cursor = Cursor(tokenize(text))
     start = _start(cursor)
     matches = _matches(cursor)
-    distinct, items = _return(cursor)
+    distinct, items = _return(cursor, matches)
     order = _order(cursor)
     limit = _limit(cursor)
     _end(cursor, limited=limit is not None)
@@ -37,7 +42,7 @@ def _start(cursor: Cursor) -> Start:
     if source.text.lower() != "events":
         raise grammar(f"a query starts from events, not from {source.text}", source.at, suggestion(source.text, ("events",), START_HINT))
     cursor.expect("(", START_HINT)
-    entries = read_entries(cursor, ")")
+    entries = read_entries(cursor, ")", "write text: $q, entity: $name, tag: $t or ids: $ids")
     if cursor.sees(",") or cursor.token.word == "START":
         raise grammar("a query has one START", cursor.token.at, "start from one set of events, and reach the others by MATCH")
     return Start(variable=variable.text, entries=entries, at=source.at)
@@ -60,9 +65,15 @@ def _matches(cursor: Cursor) -> tuple[Match, ...]:
     return tuple(matches)
 
 
-def _return(cursor: Cursor) -> tuple[bool, tuple[Item, ...]]:
+def _return(cursor: Cursor, matches: tuple[Match, ...]) -> tuple[bool, tuple[Item, ...]]:
     if not cursor.takes_word("RETURN"):
-        raise cursor.unexpected(("MATCH", "RETURN"))
+        if not matches:
+            raise cursor.unexpected(("MATCH", "RETURN"))
+        if matches[-1].where is None and cursor.token.word in ("AND", "OR", "NOT"):
+            raise syntax(f"{cursor.found()} without WHERE", cursor.token.at, "conditions begin with WHERE")
+        if matches[-1].where is not None and cursor.sees(","):
+            raise syntax("a comma between conditions", cursor.token.at, "join conditions with AND")
+        raise cursor.unexpected(("WHERE", "MATCH", "RETURN") if matches[-1].where is None else ("AND", "OR", "MATCH", "RETURN"))
     distinct = cursor.takes_word("DISTINCT")
     items = [_item(cursor)]
     while cursor.takes(","):
@@ -83,9 +94,13 @@ def _item(cursor: Cursor) -> Item:
 def read_expression(cursor: Cursor, clause: str, *, alias: bool = False) -> Expression:
     """Something that can be returned or sorted by; values are rejected."""
     at = cursor.token.at
+    hint = "return variables, properties, cos(a, b) or aggregates" if clause == "RETURN" else "sort by a returned column or a property"
+    if cursor.token.kind == "end" or (not alias and cursor.token.word in KEYWORDS - _EXPRESSIONS):
+        if cursor.token.word == "NOT":
+            raise grammar(f"a condition in {clause} is not part of the subset", at, "put it into WHERE after a MATCH")
+        raise syntax(f"expected what to {_PURPOSE[clause]} but found {cursor.found()}", at, hint)
     operand = read_operand(cursor, alias=alias)
     if isinstance(operand, Param | Constant | Listing):
-        hint = "return variables, properties, cos(a, b) or aggregates" if clause == "RETURN" else "sort by a returned column or a property"
         raise grammar(f"{clause} of a literal or parameter is not part of the subset", at, hint)
     token = cursor.token
     if token.text in ("=", "<>", "<", "<=", ">", ">=") or token.word in ("IN", "CONTAINS", "AND", "OR", "NOT", "IS"):
@@ -118,11 +133,13 @@ def _limit(cursor: Cursor) -> Param | Constant | None:
     if not cursor.takes_word("LIMIT"):
         return None
     at = cursor.token.at
+    if cursor.token.kind == "end" or (cursor.token.kind == "name" and cursor.token.word not in _VALUES):
+        raise syntax(f"expected a number but found {cursor.found()}", at, _LIMIT_HINT)
     value = read_value(cursor)
     if cursor.token.text in ("+", "-", "*", "/", "%", "^"):
         raise grammar("arithmetic is not part of the subset", cursor.token.at, "compute the value first and pass it as a parameter")
     if isinstance(value, Listing):
-        raise grammar("LIMIT of a list is not part of the subset", at, "write LIMIT n with 1 to 200")
+        raise grammar("LIMIT of a list is not part of the subset", at, _LIMIT_HINT)
     return value
 
 
@@ -135,7 +152,11 @@ def _end(cursor: Cursor, *, limited: bool) -> None:
         raise grammar("one statement at a time", token.at, "send the second query in a call of its own")
     if token.word == "START":
         raise grammar("a query has one START", token.at, "start from one set of events, and reach the others by MATCH")
-    if token.kind == "name" and token.word not in KEYWORDS:
-        hint = suggestion(token.text, ("ORDER BY", "LIMIT", "AS", "ASC", "DESC"), "an alias needs AS")
+    if cursor.sees(",") and limited:
+        raise syntax("a second number after LIMIT", token.at, _LIMIT_HINT)
+    if token.kind == "name" and token.word not in KEYWORDS and token.word not in ABSENT:
+        hint = suggestion(cursor.ahead(-1).text, ("DISTINCT",), "") or suggestion(
+            token.text, ("ORDER BY", "LIMIT", "AS", "ASC", "DESC"), "an alias needs AS"
+        )
         raise syntax(f"expected ORDER BY, LIMIT or the end but found {cursor.found()}", token.at, hint)
     raise cursor.unexpected(("the end",) if limited else ("ORDER BY", "LIMIT", "the end"))

@@ -30,6 +30,23 @@ AGGREGATES = ("count", "collect", "min", "max", "sum", "avg")
 FUNCTIONS = (*AGGREGATES, "cos")
 COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
 _ARITHMETIC = ("+", "-", "*", "/", "%", "^", "||")
+_NAMES_HINT = "use CONTAINS on Entity.name or Tag.name"
+_FOREIGN_COMPARISONS = {"LIKE": _NAMES_HINT, "ILIKE": _NAMES_HINT, "BETWEEN": "write x >= low AND x <= high"}
+# Functions of Cypher that are likely to be asked for, and what serves instead.
+_INSTEAD = {
+    "id": "write the property: a.id",
+    "elementid": "write the property: a.id",
+    "labels": "the label is known from the pattern; an entity has n.type",
+    "type": "the relation is known from the pattern; an entity has n.type",
+    "size": "count rows with count(x)",
+    "length": "a relation of variable length has s.hops",
+    "nodes": "name the nodes and return them",
+    "coalesce": "return the property itself; null stays null",
+    "tolower": "CONTAINS ignores case; = does not",
+    "toupper": "CONTAINS ignores case; = does not",
+    "shortestpath": "write SHARES*1..3 or NEXT*1..3: one row for each event at its shortest distance",
+    **dict.fromkeys(("date", "datetime", "timestamp"), "compare with ISO 8601 text, such as '2026-01-31T09:00:00Z'"),
+}
 _CONDITION_HINT = "compare it with something: =, <>, <, <=, >, >=, IN or CONTAINS"
 
 
@@ -59,6 +76,8 @@ def _negation(cursor: Cursor) -> Condition:
             return Not(condition=_negation(cursor), at=at)
     if _pattern_ahead(cursor):
         raise grammar("patterns in WHERE are not part of the subset", at, "put the pattern into MATCH")
+    if cursor.sees("!"):
+        raise syntax("`!` is not read", at, "write NOT")
     if cursor.takes("("):
         with cursor.nested():
             inner = read_condition(cursor)
@@ -84,6 +103,8 @@ def _comparison(cursor: Cursor) -> Condition:
     token = cursor.token
     if token.word == "IN":
         cursor.advance()
+        if cursor.sees("("):
+            raise grammar("a list in parentheses is not part of the subset", cursor.token.at, "write IN [...] or IN $list")
         return _unchained(cursor, Within(left=left, right=read_operand(cursor), at=token.at))
     if token.word == "CONTAINS":
         cursor.advance()
@@ -107,6 +128,8 @@ def _no_comparison(cursor: Cursor, left: Operand) -> GraphRejection:
         return grammar("regular expressions are not part of the subset", token.at, "use CONTAINS on Entity.name or Tag.name")
     if token.word == "IS":
         return grammar("IS NULL is not part of the subset", token.at, "leave it out: a comparison with null is never true")
+    if token.word in _FOREIGN_COMPARISONS:
+        return grammar(f"{token.word} is not part of the subset", token.at, _FOREIGN_COMPARISONS[token.word])
     if token.text in ("!=", "!"):
         return syntax("`!=` is not read", token.at, "write <>")
     if token.kind == "mark" and token.text in (":", "["):
@@ -136,6 +159,10 @@ def read_operand(cursor: Cursor, *, alias: bool = False) -> Operand:
     else:
         operand = read_value(cursor)
     after = cursor.token
+    if cursor.sees("-", "-"):
+        raise syntax("`--` is no comment", after.at, "comments are // and /* */")
+    if after.text == "||":
+        raise syntax("`||` is not read", after.at, "write OR between conditions; text is not joined")
     if after.kind == "mark" and after.text in _ARITHMETIC:
         raise grammar("arithmetic is not part of the subset", after.at, "compute the value first and pass it as a parameter")
     return operand
@@ -148,10 +175,15 @@ def _named(cursor: Cursor, alias: bool) -> Operand:
         return _call(cursor)
     if token.word == "CASE" or (token.word == "EXISTS" and following.text == "{"):
         raise grammar(f"{token.word} is not part of the subset", token.at, "put conditions into MATCH and WHERE")
+    if token.word in KEYWORDS and not alias:
+        hint = "write variable.property, $name or a literal here; a keyword cannot be a variable"
+        raise syntax(f"expected a value but found the keyword {token.text}", token.at, hint)
     name = cursor.advance() if alias else cursor.variable()
     if not cursor.takes("."):
         if cursor.sees("["):
             raise grammar("index expressions are not part of the subset", cursor.token.at, "return the whole value")
+        if cursor.sees("{"):
+            raise grammar("map projections are not part of the subset", cursor.token.at, "return columns, such as a.id, a.summary")
         return Variable(name=name.text, at=name.at)
     prop = cursor.name("a property", "write variable.property")
     if cursor.sees("."):
@@ -165,7 +197,7 @@ def _call(cursor: Cursor) -> Operand:
     if token.word in ("EXISTS", "ANY", "ALL", "NONE", "SINGLE"):
         raise grammar(f"{function}() is not part of the subset", token.at, "put the pattern into MATCH", allowed_functions=list(FUNCTIONS))
     if function not in FUNCTIONS:
-        hint = suggestion(function, FUNCTIONS, f"the functions are {', '.join(FUNCTIONS)}")
+        hint = _INSTEAD.get(function) or suggestion(function, FUNCTIONS, f"the functions are {', '.join(FUNCTIONS)}")
         raise grammar(f"the function {token.text} is not part of the subset", token.at, hint, allowed_functions=list(FUNCTIONS))
     cursor.expect("(", "write the argument in parentheses")
     if function == "cos":
@@ -181,6 +213,9 @@ def _call(cursor: Cursor) -> Operand:
         raise grammar(
             "DISTINCT * is not part of the subset", cursor.token.at, f"write {function}(DISTINCT x) with a variable or a property"
         )
+    if cursor.sees(")"):
+        example = "count(*) or count(x)" if function == "count" else f"{function}(x.property)"
+        raise syntax(f"{function} of nothing", cursor.token.at, f"write {example}")
     argument = read_operand(cursor)
     cursor.expect(")", "an aggregate takes one argument; close the call with )")
     if isinstance(argument, Aggregate):

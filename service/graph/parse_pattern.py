@@ -64,6 +64,8 @@ def _relation(cursor: Cursor) -> RelationPattern:
         raise grammar("a relation has exactly one type", cursor.token.at, "run one query for each relation")
     low, high = _star(cursor)
     entries = _map(cursor)
+    if cursor.token.word == "WHERE":
+        raise grammar("WHERE inside a relation is not part of the subset", cursor.token.at, "write it after the MATCH pattern")
     cursor.expect("]", "close the relation with ]")
     cursor.expect("-", "write a relation as -[:TYPE]- or -[:TYPE]->")
     direction = _direction(incoming, cursor.takes(">"), opening.at)

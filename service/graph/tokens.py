@@ -34,7 +34,7 @@ class Token(msgspec.Struct, frozen=True):
 _SKIPPED = re.compile(r"(?:[ \t\r\n\f\v]+|//[^\n]*|/\*.*?\*/)+", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
-_MARK = re.compile(r"\.\.|<>|<=|>=|=~|!=|\|\||[()\[\]{},:.;=<>*+/%^|&!?~@#-]")
+_MARK = re.compile(r"\.\.|<>|<=|>=|==|&&|=~|!=|\|\||[()\[\]{},:.;=<>*+/%^|&!?~@#-]")
 _STRING = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
 _ESCAPE = re.compile(r"""\\(?:u([0-9A-Fa-f]{4})|([\\'"nrtbf]))""")
 _PLAIN = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
@@ -72,7 +72,7 @@ def _next(text: str, at: int) -> tuple[Token, int]:
     if first in "'\"":
         found = _STRING.match(text, at)
         if not found:
-            raise syntax("a string is not closed", at, f"close it with {first}")
+            raise syntax("a string is not closed", at, f"close it with {first}; inside it write \\{first}, or pass the text as a parameter")
         return Token("string", found.group(), at, unescape(found.group()[1:-1])), found.end()
     if text.startswith("/*", at):
         raise syntax("a comment is not closed", at, "close it with */")

@@ -92,8 +92,10 @@ def shown(given: Given) -> str:
     match given:
         case Param(name=name):
             return f"${name}"
+        case Constant(value=str(value)):
+            return repr(value)
         case Constant(value=value):
-            return repr(value) if isinstance(value, str) else str(value)
+            return {None: "null", True: "true", False: "false"}[value] if value is None or isinstance(value, bool) else str(value)
         case Listing():
             return "the list"
 
@@ -124,7 +126,8 @@ def _time(value: str, given: Given) -> datetime:
         return (moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment).astimezone(UTC)
     except (ValueError, OverflowError):
         hint = "write ISO 8601, such as 2026-01-31T09:00:00Z"
-        raise misfit(f"{shown(given)} is not a timestamp: {value[:60]!r}", given.at, hint) from None
+        text = "" if isinstance(given, Constant) else f": {value[:60]!r}"
+        raise misfit(f"{shown(given)} is not a timestamp{text}", given.at, hint) from None
 
 
 class Equals(msgspec.Struct, frozen=True):
@@ -154,7 +157,7 @@ def one(given: Given, params: Mapping[str, object]) -> Scalar:
     """A scalar; rejects a list."""
     value = resolve(given, params)
     if isinstance(value, Sequence) and not isinstance(value, str):
-        raise misfit(f"{shown(given)} is a list where one value is compared", given.at, "write x.property IN $list, or pass one value")
+        raise misfit(f"{shown(given)} is a list where one value is wanted", given.at, "pass one value, or compare by x.property IN $list")
     return value
 
 
