@@ -107,7 +107,9 @@ def _clauses(plan: Plan, live: Live, taken: tuple[Carried, ...], matches: tuple[
 
 
 def _tail(plan: Plan, live: Live, columns: tuple[Carried, ...], slots: Slots, unique: frozenset[str] | None) -> exp.Select:
-    everything = exp.select(*(column("u", carried.name).as_(carried.name) for carried in columns)).from_(given_rows(columns, slots))
+    everything = exp.select(*(column("u", carried.name).as_(carried.name) for carried in columns)).from_(
+        given_rows(columns, slots), copy=False
+    )
     return tail(plan, Source(everything, _names(columns), unique), slots, live).order_by("rank", copy=False)
 
 
@@ -117,7 +119,7 @@ def _names(columns: tuple[Carried, ...]) -> tuple[str, ...]:
 
 def _counts(walked: Walk) -> list[exp.Expr]:
     """How many bindings each hop but the last reached, as n0, n1, …, and whether nearest events were missed, as `short`."""
-    counts = [exp.select(exp.Count(this=exp.Star())).from_(name).subquery() for name in walked.counted]
+    counts = [exp.select(exp.Count(this=exp.Star())).from_(exp.table_(name), copy=False).subquery(copy=False) for name in walked.counted]
     numbered = [count.as_(f"n{i}") for i, count in enumerate(counts)]
     return [*numbered, exp.or_(*walked.short).as_("short")] if walked.short else numbered
 
@@ -134,8 +136,8 @@ def _bindings(walked: Walk) -> exp.Select:
     for carried in walked.columns:
         listed = exp.ArrayAgg(this=column("w", carried.name))
         empty = exp.cast(exp.Array(expressions=[]), f"{carried.sql_type}[]")
-        select = select.select(exp.Coalesce(this=listed, expressions=[empty]).as_(carried.name))
-    return _with_parts(select.from_(walked.last.subquery("w", copy=False)), walked)
+        select = select.select(exp.Coalesce(this=listed, expressions=[empty]).as_(carried.name), copy=False)
+    return _with_parts(select.from_(walked.last.subquery("w", copy=False), copy=False), walked)
 
 
 def _rows(walked: Walk, rows: exp.Select, plan: Plan) -> exp.Select:
@@ -143,7 +145,7 @@ def _rows(walked: Walk, rows: exp.Select, plan: Plan) -> exp.Select:
     names = ["total", *(f"c{i}" for i in range(len(plan.columns))), "rank"]
     counts = [column("n", count.alias).as_(count.alias) for count in _counts(walked)]
     select = exp.select(*counts, *(column("r", name).as_(name) for name in names))
-    select = select.from_(exp.select(*_counts(walked), exp.Literal.number(1).as_("one")).subquery("n"))
+    select = select.from_(exp.select(*_counts(walked), exp.Literal.number(1).as_("one")).subquery("n", copy=False), copy=False)
     select = select.join(rows.subquery("r", copy=False), on=exp.true(), join_type="left", copy=False).order_by(
         column("r", "rank"), copy=False
     )

@@ -39,17 +39,23 @@ def counted_rows(plan: Plan, walked: Walk, slots: Slots) -> tuple[exp.Select, ex
     keys = [f"c{i}" for i, returned in enumerate(plan.columns) if not isinstance(returned.term, AggregateTerm)]
     hop = plan.matches[-1].hops[-1]
     one = exp.select(*(column("f", name).as_(name) for name in keys), column("x", "n").as_("told_apart"), column("x", "n").as_("walked"))
-    one = _reaching(one, walked, hop, slots, counted=True).where(_alike(exp.EQ), exp.GT(this=column("x", "n"), expression=_whole(0)))
+    one = _reaching(one, walked, hop, slots, counted=True).where(
+        _alike(exp.EQ), exp.GT(this=column("x", "n"), expression=_whole(0)), copy=False
+    )
     several = exp.select(*(column("f", name).as_(name) for name in keys))
-    several = several.select(exp.Count(this=exp.Distinct(expressions=[column("x", "far")])), exp.Count(this=exp.Star()))
-    several = _reaching(several, walked, hop, slots, counted=False).where(_alike(exp.GT)).group_by(*(column("f", name) for name in keys))
+    several = several.select(exp.Count(this=exp.Distinct(expressions=[column("x", "far")])), exp.Count(this=exp.Star()), copy=False)
+    several = (
+        _reaching(several, walked, hop, slots, counted=False)
+        .where(_alike(exp.GT), copy=False)
+        .group_by(*(column("f", name) for name in keys), copy=False)
+    )
     groups = exp.select(exp.Window(this=exp.Sum(this=column("u", "walked"))).as_("total"))
     for i, returned in enumerate(plan.columns):
         name = f"c{i}"
         if isinstance(returned.term, AggregateTerm):
             name = "told_apart" if returned.term.distinct else "walked"
-        groups = groups.select(column("u", name).as_(f"c{i}"))
-    groups = groups.from_(exp.union(one, several, distinct=False, copy=False).subquery("u", copy=False))
+        groups = groups.select(column("u", name).as_(f"c{i}"), copy=False)
+    groups = groups.from_(exp.union(one, several, distinct=False, copy=False).subquery("u", copy=False), copy=False)
     return _keyed(plan, walked, keys), ranked(plan, groups, slots, at_once=False)
 
 
@@ -64,9 +70,9 @@ def _alike(comparison: type[exp.Binary]) -> exp.Expr:
 def _keyed(plan: Plan, walked: Walk, keys: list[str]) -> exp.Select:
     scope = Scope({carried.name: column("h", carried.name) for carried in walked.before.columns})
     terms = [value_of(plan.columns[int(name[1:])].term, scope).as_(name) for name in keys]
-    rows = scope.joined(exp.select("h.*", *terms).from_(walked.before.table("h")))
+    rows = scope.joined(exp.select("h.*", *terms).from_(walked.before.table("h"), copy=False))
     alike = exp.Window(this=exp.Count(this=exp.Star()), partition_by=[column("z", name) for name in keys])
-    return exp.select("z.*", alike.as_("alike")).from_(rows.subquery("z", copy=False))
+    return exp.select("z.*", alike.as_("alike")).from_(rows.subquery("z", copy=False), copy=False)
 
 
 def _reaching(select: exp.Select, walked: Walk, hop: Hop, slots: Slots, *, counted: bool) -> exp.Select:
@@ -74,7 +80,7 @@ def _reaching(select: exp.Select, walked: Walk, hop: Hop, slots: Slots, *, count
     places: dict[str, exp.Expr] = {carried.name: column("f", carried.name) for carried in walked.before.columns}
     edges = lateral(walked.before, hop, places, slots)
     if counted:
-        number = exp.select(exp.Count(this=exp.Star()).as_("n")).from_(exp.alias_(edges, "y", table=True))
+        number = exp.select(exp.Count(this=exp.Star()).as_("n")).from_(exp.alias_(edges, "y", table=True), copy=False)
         edges = number.subquery(copy=False)
     joined = exp.Lateral(this=edges, alias=exp.TableAlias(this=exp.to_identifier("x")))
-    return select.from_(exp.to_table("m").as_("f", table=True)).join(joined, join_type="cross", copy=False)
+    return select.from_(exp.table_("m").as_("f", table=True), copy=False).join(joined, join_type="cross", copy=False)

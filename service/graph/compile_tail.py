@@ -71,13 +71,15 @@ def _plain(plan: Plan, source: Source, slots: Slots) -> exp.Select:
     total = exp.Window(this=exp.Count(this=exp.Star())).as_("total")
     limited = exp.select(*(column("w", name).as_(name) for name in source.columns), total)
     limited = (
-        scope.joined(limited.from_(source.select.subquery("w", copy=False))).order_by(*keys, copy=False).limit(_limit(slots), copy=False)
+        scope.joined(limited.from_(source.select.subquery("w", copy=False), copy=False))
+        .order_by(*keys, copy=False)
+        .limit(_limit(slots), copy=False)
     )
     outer = Scope({name: column("l", name) for name in source.columns})
     columns = [_output(plan, c.term, outer).as_(f"c{i}") for i, c in enumerate(plan.columns)]
     select = exp.select(column("l", "total").as_("total"), *columns, column("l", "rank").as_("rank"))
-    ranked = exp.select("o.*", _rank()).from_(limited.subquery("o", copy=False))
-    return outer.joined(select.from_(ranked.subquery("l", copy=False)))
+    ranked = exp.select("o.*", _rank()).from_(limited.subquery("o", copy=False), copy=False)
+    return outer.joined(select.from_(ranked.subquery("l", copy=False), copy=False))
 
 
 def _order(plan: Plan, scope: Scope) -> list[exp.Ordered]:
@@ -101,7 +103,7 @@ def order_before(plan: Plan, live: Live) -> "Order | None":
     def ordered(name: str, columns: tuple[str, ...]) -> exp.Select:
         scope = Scope({each: column("h", each) for each in columns})
         keys = _order(plan, scope)
-        rows = exp.select(*(column("h", each).as_(each) for each in columns)).from_(exp.to_table(name).as_("h", table=True))
+        rows = exp.select(*(column("h", each).as_(each) for each in columns)).from_(exp.table_(name).as_("h", table=True), copy=False)
         return scope.joined(rows).order_by(*keys, copy=False)
 
     return ordered
@@ -140,11 +142,13 @@ def _grouped(plan: Plan, source: Source, slots: Slots) -> exp.Select:
     total: exp.Expr = exp.Count(this=exp.Star())
     groups = exp.select((total if at_once else exp.Window(this=exp.Sum(this=total))).as_("total"))
     if at_once:
-        groups = groups.select(exp.Grouping(expressions=[column("k", keys[0])]).as_("whole"))
+        groups = groups.select(exp.Grouping(expressions=[column("k", keys[0])]).as_("whole"), copy=False)
     for i, returned in enumerate(plan.columns):
         value = _aggregate(plan, i, source) if isinstance(returned.term, AggregateTerm) else column("k", f"c{i}")
-        groups = groups.select(value.as_(f"c{i}"))
-    groups = groups.select(*(exp.Min(this=column("k", name)).as_(name) for name in sorts)).from_(projection.subquery("k", copy=False))
+        groups = groups.select(value.as_(f"c{i}"), copy=False)
+    groups = groups.select(*(exp.Min(this=column("k", name)).as_(name) for name in sorts), copy=False).from_(
+        projection.subquery("k", copy=False), copy=False
+    )
     groups = _grouped_by(groups, [column("k", name) for name in keys], at_once=at_once)
     return ranked(plan, groups, slots, at_once=at_once)
 
@@ -155,10 +159,10 @@ def ranked(plan: Plan, groups: exp.Select, slots: Slots, *, at_once: bool) -> ex
     order += [_sorted(column("g", _sort_name(i, key)), descending=key.descending) for i, key in enumerate(plan.order)]
     order += [_sorted(column("g", f"c{i}")) for i in range(len(plan.columns))]
     limit = exp.Add(this=_limit(slots), expression=exp.Literal.number(1)) if at_once else _limit(slots)
-    limited = exp.select("g.*").from_(groups.subquery("g", copy=False)).order_by(*order, copy=False).limit(limit, copy=False)
+    limited = exp.select("g.*").from_(groups.subquery("g", copy=False), copy=False).order_by(*order, copy=False).limit(limit, copy=False)
     names = ["total", *(f"c{i}" for i in range(len(plan.columns)))]
     return exp.select(*(column("o", name).as_(name) for name in names), _rank(after=1 if at_once else 0)).from_(
-        limited.subquery("o", copy=False)
+        limited.subquery("o", copy=False), copy=False
     )
 
 
@@ -172,9 +176,9 @@ def _drop_unread(bindings: exp.Select, reader: exp.Select) -> None:
 def _grouped_by(groups: exp.Select, keys: list[exp.Expr], *, at_once: bool) -> exp.Select:
     """With `at_once` the whole is a group of its own: a count for each binding costs less than a window over all groups."""
     if not at_once:
-        return groups.group_by(*keys) if keys else groups
+        return groups.group_by(*keys, copy=False) if keys else groups
     sets = [exp.Tuple(expressions=keys), exp.Tuple(expressions=[])]
-    return groups.group_by(exp.GroupingSets(expressions=sets))
+    return groups.group_by(exp.GroupingSets(expressions=sets), copy=False)
 
 
 def _keeps_values(plan: Plan, term: Term, source: Source) -> bool:

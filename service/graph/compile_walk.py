@@ -43,7 +43,7 @@ class Frontier(msgspec.Struct, frozen=True):
 
     def table(self, alias: str) -> exp.Expr:
         """What is selected from: the named part, or rows made of it."""
-        return exp.to_table(self.name).as_(alias, table=True) if self.rows is None else self.rows.subquery(alias, copy=False)
+        return exp.table_(self.name).as_(alias, table=True) if self.rows is None else self.rows.subquery(alias, copy=False)
 
 
 # From the name of a part and its columns to its rows in order.
@@ -112,7 +112,7 @@ def _entry(frontier: Frontier, clause: MatchPlan, slots: Slots) -> exp.Select:
     scope = Scope({carried.name: column("u", carried.name) for carried in frontier.columns})
     tests = [predicate(test, scope, slots) for test in clause.tests]
     select = exp.select(*(column("u", carried.name).as_(carried.name) for carried in frontier.columns))
-    return scope.joined(select.from_(given_rows(frontier.columns, slots))).where(*tests)
+    return scope.joined(select.from_(given_rows(frontier.columns, slots), copy=False)).where(*tests, copy=False)
 
 
 def _hop(frontier: Frontier, hop: Hop, slots: Slots, live: Live) -> tuple[exp.Select, Frontier]:
@@ -129,7 +129,7 @@ def _hop(frontier: Frontier, hop: Hop, slots: Slots, live: Live) -> tuple[exp.Se
     tests = [predicate(test, scope, slots) for test in hop.tests if not is_inside(test, hop)]
     columns = (*kept, *reached)
     select = exp.select(*(places[carried.name].copy().as_(carried.name) for carried in columns))
-    select = scope.joined(select.from_(frontier.table("f")).join(edges, copy=False))
+    select = scope.joined(select.from_(frontier.table("f"), copy=False).join(edges, copy=False))
     unique = frontier.unique
     if unique is not None:
         reaches = frozenset[str]() if hop.far_is_bound else frozenset({hop.far.column})
@@ -171,7 +171,11 @@ def lateral(frontier: Frontier, hop: Hop, places: dict[str, exp.Expr], slots: Sl
     inside = _inside(frontier, hop, places, slots) if far is None else [column("y", "far").eq(far.copy())]
     if inside:
         names = ["far", *sorted(step.wanted)]
-        edges = exp.select(*(column("y", name).as_(name) for name in names)).from_(edges.subquery("y", copy=False)).where(*inside)
+        edges = (
+            exp.select(*(column("y", name).as_(name) for name in names))
+            .from_(edges.subquery("y", copy=False), copy=False)
+            .where(*inside, copy=False)
+        )
     return edges.limit(budget(slots), copy=False).subquery(copy=False)
 
 
@@ -188,15 +192,18 @@ def _find_nearest(frontier: Frontier, hop: Hop, slots: Slots, parts: list[tuple[
     known = exp.and_(column("n", "owner_id").eq(near.copy()), heads("n"))
     ends = (
         exp.select(near.as_("near"))
-        .distinct()
-        .from_(exp.to_table(frontier.name).as_("f", table=True))
-        .join(table("vector_0", "n"), on=known)
+        .distinct(copy=False)
+        .from_(exp.table_(frontier.name).as_("f", table=True), copy=False)
+        .join(table("vector_0", "n"), on=known, copy=False)
     )
     step = _step(hop, column("e", "near"), None, slots)
     lateral = exp.Lateral(this=hop.relation.walk(step).subquery(copy=False), alias=exp.TableAlias(this=exp.to_identifier("x")))
     edges = exp.select(column("e", "near").as_("near"), column("x", "far").as_("far"), column("x", "cos").as_("cos"))
-    parts += [(at, ends), (found, edges.from_(exp.to_table(at).as_("e", table=True)).join(lateral, join_type="cross"))]
-    counts = [exp.select(exp.Count(this=exp.Star())).from_(name).subquery() for name in (found, at)]
+    parts += [
+        (at, ends),
+        (found, edges.from_(exp.table_(at).as_("e", table=True), copy=False).join(lateral, join_type="cross", copy=False)),
+    ]
+    counts = [exp.select(exp.Count(this=exp.Star())).from_(name, copy=False).subquery(copy=False) for name in (found, at)]
     each = exp.Least(this=k_of(step), expressions=[slots.place(Runtime("others"), "bigint")])
     missed = exp.LT(this=counts[0], expression=exp.Mul(this=counts[1], expression=each))
     short.append(exp.and_(exp.not_(step.exact.copy()), missed))
@@ -213,7 +220,7 @@ def _neighbours(frontier: Frontier, hop: Hop, places: dict[str, exp.Expr], slots
         on.append(column("x", "far").eq(places[hop.far.column].copy()))
     else:
         on += _inside(frontier, hop, places, slots, alias="x")
-    return exp.Join(this=exp.to_table(f"k{hop.number}").as_("x", table=True), on=exp.and_(*on))
+    return exp.Join(this=exp.table_(f"k{hop.number}").as_("x", table=True), on=exp.and_(*on))
 
 
 def _inside(frontier: Frontier, hop: Hop, places: dict[str, exp.Expr], slots: Slots, alias: str = "y") -> list[exp.Expr]:
@@ -244,8 +251,10 @@ def _reduced(frontier: Frontier, hop: Hop, following: Hop, live: Live) -> tuple[
     select = exp.select(*(column("h", carried.name).as_(carried.name) for carried in kept))
     if witness is not None:
         ends = {"least": exp.Min(this=column("h", witness)), "most": exp.Max(this=column("h", witness))}
-        select = select.select(*(value.as_(f"{side}_{witness}") for side, value in ends.items()))
-    select = select.from_(exp.to_table(frontier.name).as_("h", table=True)).group_by(*(column("h", carried.name) for carried in kept))
+        select = select.select(*(value.as_(f"{side}_{witness}") for side, value in ends.items()), copy=False)
+    select = select.from_(exp.table_(frontier.name).as_("h", table=True), copy=False).group_by(
+        *(column("h", carried.name) for carried in kept), copy=False
+    )
     return select, Frontier("", tuple(kept), frozenset(carried.name for carried in kept), witness)
 
 

@@ -136,5 +136,9 @@ def looked_up(test: Test, far: NodeTerm, slots: Slots) -> exp.Expr | None:
         case _:
             return None
     stored = "path" if left.node.label == "Tag" else "name"
-    numbers = exp.select(column("t", "id")).from_(table(TABLES[left.node.label], "t")).where(among(column("t", stored), named))
+    numbers = (
+        exp.select(column("t", "id"))
+        .from_(table(TABLES[left.node.label], "t"), copy=False)
+        .where(among(column("t", stored), named), copy=False)
+    )
     return exp.Array(expressions=[numbers])

@@ -3,6 +3,8 @@
 In: what is to be bound. Out: `$n` with its type written out, so that Postgres infers nothing; `slots` in order.
 """
 
+from functools import cache
+
 import msgspec
 from sqlglot import exp
 
@@ -25,6 +27,12 @@ def place(slot: Given) -> int:
     return slot.left.at if isinstance(slot, Found | Verdict) else slot.given.at
 
 
+@cache
+def _type(sql_type: str) -> exp.DataType:
+    """A type by its name, which is read once."""
+    return exp.DataType.build(sql_type, dialect="postgres")
+
+
 class Slots:
     """The parameters asked for so far."""
 
@@ -34,7 +42,7 @@ class Slots:
     def place(self, slot: Slot, sql_type: str) -> exp.Expr:
         """The SQL of a bound value."""
         number = self._numbers.setdefault((slot, sql_type), len(self._numbers) + 1)
-        return exp.cast(exp.Parameter(this=exp.Literal.number(number)), sql_type)
+        return exp.cast(exp.Parameter(this=exp.Literal.number(number)), _type(sql_type))
 
     @property
     def slots(self) -> tuple[Slot, ...]:
@@ -52,7 +60,7 @@ class Statement(msgspec.Struct, frozen=True):
 def written(select: exp.Expr, slots: Slots, *, vectors: bool) -> Statement:
     """The statement of a tree; without `vectors` the project has no embedding space, and an empty table stands in."""
     tree = select if vectors else select.transform(_without_vectors)
-    return Statement(sql=tree.sql(dialect="postgres"), slots=slots.slots)
+    return Statement(sql=tree.sql(dialect="postgres", copy=False), slots=slots.slots)
 
 
 def _without_vectors(node: exp.Expr) -> exp.Expr:
@@ -62,5 +70,5 @@ def _without_vectors(node: exp.Expr) -> exp.Expr:
         exp.cast(exp.null(), "bigint").as_("owner_id"),
         exp.cast(exp.null(), "smallint").as_("kind"),
         exp.cast(exp.null(), exp.DataType.build("halfvec", dialect="postgres", udt=True)).as_("vector"),
-    ).where(exp.false())
-    return nothing.subquery(node.alias)
+    ).where(exp.false(), copy=False)
+    return nothing.subquery(node.alias, copy=False)

@@ -17,10 +17,10 @@ class Far(Shape, frozen=True, kw_only=True):
         value = cosine("n", "o")
         return (
             exp.select(column("o", "owner_id").as_("far"), value.as_("cos"))
-            .from_(table("vector_0", "n"))
-            .join(table("vector_0", "o"), on=column("o", "owner_id").eq(step.far))
-            .where(heads("n"), heads("o"), column("n", "owner_id").eq(step.near), column("o", "owner_id").neq(step.near.copy()))
-            .where(exp.LT(this=value.copy(), expression=most))
+            .from_(table("vector_0", "n"), copy=False)
+            .join(table("vector_0", "o"), on=column("o", "owner_id").eq(step.far), copy=False)
+            .where(heads("n"), heads("o"), column("n", "owner_id").eq(step.near), column("o", "owner_id").neq(step.near.copy()), copy=False)
+            .where(exp.LT(this=value.copy(), expression=most), copy=False)
         )
 
 

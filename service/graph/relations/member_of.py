@@ -13,10 +13,10 @@ class MemberOf(Shape, frozen=True, kw_only=True):
     def walk(self, step: Step) -> exp.Select:
         """One row a neighbour and kind."""
         near, far = ("event_id", "tag_id") if step.near_is_left else ("tag_id", "event_id")
-        edges = exp.select(column("m", far).as_("far"), column("m", "kind").as_("kind")).from_(table("membership", "m"))
-        edges = edges.where(column("m", near).eq(step.near))
+        edges = exp.select(column("m", far).as_("far"), column("m", "kind").as_("kind")).from_(table("membership", "m"), copy=False)
+        edges = edges.where(column("m", near).eq(step.near), copy=False)
         kinds = step.given("kind", "text[]")
-        return edges if kinds is None else edges.where(among(column("m", "kind"), kinds))
+        return edges if kinds is None else edges.where(among(column("m", "kind"), kinds), copy=False)
 
 
 MEMBER_OF = MemberOf(

@@ -11,7 +11,11 @@ class ParticipatedIn(Shape, frozen=True, kw_only=True):
     def walk(self, step: Step) -> exp.Select:
         """One row a neighbour: (event, entity) is unique."""
         near, far = ("entity_id", "event_id") if step.near_is_left else ("event_id", "entity_id")
-        return exp.select(column("p", far).as_("far")).from_(table("participation", "p")).where(column("p", near).eq(step.near))
+        return (
+            exp.select(column("p", far).as_("far"))
+            .from_(table("participation", "p"), copy=False)
+            .where(column("p", near).eq(step.near), copy=False)
+        )
 
 
 PARTICIPATED_IN = ParticipatedIn(name="PARTICIPATED_IN", left="Entity", right="Event")

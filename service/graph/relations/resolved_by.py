@@ -13,10 +13,10 @@ class ResolvedBy(Shape, frozen=True, kw_only=True):
         near, far = ("plan_id", "evidence_id") if step.near_is_left else ("evidence_id", "plan_id")
         edges = exp.select(
             column("l", far).as_("far"), column("l", "relation").as_("relation"), column("l", "asserted_at").as_("asserted_at")
-        ).from_(table("resolution", "l"))
-        edges = edges.where(column("l", near).eq(step.near), column("l", "revoked_at").is_(exp.null()))
+        ).from_(table("resolution", "l"), copy=False)
+        edges = edges.where(column("l", near).eq(step.near), column("l", "revoked_at").is_(exp.null()), copy=False)
         relations = step.given("relation", "text[]")
-        return edges if relations is None else edges.where(among(column("l", "relation"), relations))
+        return edges if relations is None else edges.where(among(column("l", "relation"), relations), copy=False)
 
 
 RESOLVED_BY = ResolvedBy(

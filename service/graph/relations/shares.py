@@ -23,12 +23,12 @@ class Shares(Shape, frozen=True, kw_only=True):
         ends = [column(alias, "event_id").eq(end.copy()) for alias, end in (("p", left), ("q", right))]
         shared = (
             exp.select(_via("e", "id"))
-            .from_(table("participation", "p"))
-            .join(table("participation", "q"), on=column("q", "entity_id").eq(column("p", "entity_id")))
-            .join(table("entity", "e"), on=column("e", "id").eq(column("p", "entity_id")))
-            .where(*ends)
+            .from_(table("participation", "p"), copy=False)
+            .join(table("participation", "q"), on=column("q", "entity_id").eq(column("p", "entity_id")), copy=False)
+            .join(table("entity", "e"), on=column("e", "id").eq(column("p", "entity_id")), copy=False)
+            .where(*ends, copy=False)
         )
-        return shared.subquery()
+        return shared.subquery(copy=False)
 
 
 def _neighbours(step: Step, near: exp.Expr, far: exp.Expr | None, wanted: frozenset[str]) -> exp.Select:
@@ -37,30 +37,36 @@ def _neighbours(step: Step, near: exp.Expr, far: exp.Expr | None, wanted: frozen
     weighed = bool(wanted & {"weight", "via"}) or lightest is not None
     found = (
         exp.select(column("q", "event_id").as_("far"))
-        .from_(_own(near, weighed=weighed).subquery("p"))
-        .join(table("participation", "q"), on=column("q", "entity_id").eq(column("p", "entity_id")))
-        .where(column("q", "event_id").neq(near.copy()))
-        .group_by(column("q", "event_id"))
+        .from_(_own(near, weighed=weighed).subquery("p", copy=False), copy=False)
+        .join(table("participation", "q"), on=column("q", "entity_id").eq(column("p", "entity_id")), copy=False)
+        .where(column("q", "event_id").neq(near.copy()), copy=False)
+        .group_by(column("q", "event_id"), copy=False)
     )
     if far is not None:
-        found = found.where(column("q", "event_id").eq(far.copy()))
+        found = found.where(column("q", "event_id").eq(far.copy()), copy=False)
     values = {"count": count, "weight": _weight(), "via": _via("p", "entity_id"), "hops": exp.cast(exp.Literal.number(1), "bigint")}
     for name in sorted(wanted):
-        found = found.select(values[name].as_(name))
+        found = found.select(values[name].as_(name), copy=False)
     if least is not None:
-        found = found.having(exp.GTE(this=count.copy(), expression=least))
-    return found if lightest is None else found.having(exp.GTE(this=_weight(), expression=lightest))
+        found = found.having(exp.GTE(this=count.copy(), expression=least), copy=False)
+    return found if lightest is None else found.having(exp.GTE(this=_weight(), expression=lightest), copy=False)
 
 
 def _own(near: exp.Expr, *, weighed: bool) -> exp.Select:
     """The entities of the near event; what each of them weighs is computed here, not for every event that shares it."""
-    own = exp.select(column("i", "entity_id")).from_(table("participation", "i")).where(column("i", "event_id").eq(near.copy()))
+    own = (
+        exp.select(column("i", "entity_id"))
+        .from_(table("participation", "i"), copy=False)
+        .where(column("i", "event_id").eq(near.copy()), copy=False)
+    )
     if not weighed:
         return own
     df = exp.cast(exp.Add(this=exp.Literal.number(1), expression=column("e", "event_count")), "float8")
     weight = exp.Div(this=exp.cast(exp.Literal.number(1), "float8"), expression=exp.Ln(this=df))
-    own = own.select(column("e", "event_count"), weight.as_("weight"))
-    return own.join(table("entity", "e"), on=column("e", "id").eq(column("i", "entity_id"))).offset(0)
+    own = own.select(column("e", "event_count"), weight.as_("weight"), copy=False)
+    return own.join(table("entity", "e"), on=column("e", "id").eq(column("i", "entity_id")), copy=False).offset(
+        exp.Literal.number(0), copy=False
+    )
 
 
 def _weight() -> exp.Expr:
@@ -86,32 +92,40 @@ def _levels(step: Step, low: int, high: int) -> exp.Select:
     for level in range(1, high + 1):
         name = f"l{level}"
         members = _neighbours(step, step.near, None, wanted) if level == 1 else _farther(step, level, wanted)
-        query = query.with_(name, as_=members, materialized=True)
+        query = query.with_(name, as_=members, materialized=True, copy=False)
         if level >= low:
             hops = exp.cast(exp.Literal.number(level), "bigint").as_("hops")
-            parts.append(exp.select(column(name, "far").as_("far"), hops, *(column(name, p).as_(p) for p in properties)).from_(name))
+            parts.append(
+                exp.select(column(name, "far").as_("far"), hops, *(column(name, p).as_(p) for p in properties)).from_(name, copy=False)
+            )
     found: exp.Select | exp.Union = parts[0]
     for part in parts[1:]:
-        found = exp.union(found, part, distinct=False)
-    return query.select("far", *sorted(step.wanted)).from_(found.subquery("u"))
+        found = exp.union(found, part, distinct=False, copy=False)
+    return query.select("far", *sorted(step.wanted), copy=False).from_(found.subquery("u", copy=False), copy=False)
 
 
 def _farther(step: Step, level: int, wanted: frozenset[str]) -> exp.Select:
     """The events one hop from the last level that are on no earlier one, each by its heaviest last hop."""
     before = f"l{level - 1}"
     hop = _neighbours(step, column(before, "far"), None, wanted)
-    lateral = exp.Lateral(this=hop.subquery(), alias=exp.TableAlias(this=exp.to_identifier("s")))
+    lateral = exp.Lateral(this=hop.subquery(copy=False), alias=exp.TableAlias(this=exp.to_identifier("s")))
     found = (
         exp.select(column("s", "far").as_("far"), *(column("s", name).as_(name) for name in sorted(wanted)))
-        .distinct(column("s", "far"))
-        .from_(before)
-        .join(lateral, join_type="cross")
-        .where(column("s", "far").neq(step.near.copy()))
-        .order_by(column("s", "far"), exp.Ordered(this=column("s", "weight"), desc=True, nulls_first=False), column(before, "far"))
+        .distinct(column("s", "far"), copy=False)
+        .from_(before, copy=False)
+        .join(lateral, join_type="cross", copy=False)
+        .where(column("s", "far").neq(step.near.copy()), copy=False)
+        .order_by(
+            column("s", "far"), exp.Ordered(this=column("s", "weight"), desc=True, nulls_first=False), column(before, "far"), copy=False
+        )
     )
     for earlier in range(1, level):
-        seen = exp.select(exp.Literal.number(1)).from_(f"l{earlier} AS b").where(column("b", "far").eq(column("s", "far")))
-        found = found.where(exp.not_(exp.Exists(this=seen)))
+        seen = (
+            exp.select(exp.Literal.number(1))
+            .from_(f"l{earlier} AS b", copy=False)
+            .where(column("b", "far").eq(column("s", "far")), copy=False)
+        )
+        found = found.where(exp.not_(exp.Exists(this=seen)), copy=False)
     return found
 
 

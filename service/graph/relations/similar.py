@@ -17,13 +17,15 @@ class Similar(Shape, frozen=True, kw_only=True):
         apart = distance("o", "n")
         # No index gives this order, so that every vector is measured.
         measured = exp.Add(this=exp.Paren(this=apart.copy()), expression=exp.Literal.number(0))
-        found = exp.union(_nearest(step, step.exact.copy(), measured), _nearest(step, exp.not_(step.exact.copy()), apart), distinct=False)
-        lateral = exp.Lateral(this=found.subquery(), alias=exp.TableAlias(this=exp.to_identifier("x")))
+        found = exp.union(
+            _nearest(step, step.exact.copy(), measured), _nearest(step, exp.not_(step.exact.copy()), apart), distinct=False, copy=False
+        )
+        lateral = exp.Lateral(this=found.subquery(copy=False), alias=exp.TableAlias(this=exp.to_identifier("x")))
         return (
             exp.select(column("x", "far").as_("far"), column("x", "cos").as_("cos"))
-            .from_(table("vector_0", "n"))
-            .join(lateral, join_type="cross")
-            .where(heads("n"), column("n", "owner_id").eq(step.near))
+            .from_(table("vector_0", "n"), copy=False)
+            .join(lateral, join_type="cross", copy=False)
+            .where(heads("n"), column("n", "owner_id").eq(step.near), copy=False)
         )
 
 
@@ -36,12 +38,12 @@ def _nearest(step: Step, applies: exp.Expr, by: exp.Expr) -> exp.Select:
     order = exp.Ordered(this=by, nulls_first=False)
     nearest = (
         exp.select(column("o", "owner_id").as_("far"), cosine("o", "n").as_("cos"))
-        .from_(table("vector_0", "o"))
-        .where(heads("o"), column("o", "owner_id").neq(step.near.copy()), applies)
-        .order_by(order, column("o", "owner_id"))
-        .limit(k_of(step))
+        .from_(table("vector_0", "o"), copy=False)
+        .where(heads("o"), column("o", "owner_id").neq(step.near.copy()), applies, copy=False)
+        .order_by(order, column("o", "owner_id"), copy=False)
+        .limit(k_of(step), copy=False)
     )
-    return exp.select("b.*").from_(nearest.subquery("b"))
+    return exp.select("b.*").from_(nearest.subquery("b", copy=False), copy=False)
 
 
 SIMILAR = Similar(
