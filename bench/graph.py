@@ -43,11 +43,9 @@ async def _in_the_room(server: Running, graph: Graph, questions: int, *, others:
     database, room = await _room(server, graph)
     _compiling()
     print(f"\n{'inside Postgres, ms':24}{'ours p50':>10}{'p95':>8}{'by hand p50':>13}{'p95':>8}{'ratio p50':>11}{'p95':>6}   same answers")
-    inside: dict[int, list[Compared]] = {}
     for recipe in QUERIES:
-        inside[recipe] = await room.compare([ask(graph, recipe, n) for n in range(questions)])
-        _print_compared(recipe, inside[recipe])
-    _over_the_wire(server, graph, inside)
+        _print_compared(recipe, await room.compare([ask(graph, recipe, n) for n in range(questions)]))
+    await _over_the_wire(server, graph, room, questions // 2)
     await _eight_at_once(server, graph, room)
     if others:
         await _beside_engines(graph, room, questions // 2)
@@ -92,20 +90,23 @@ def _print_compared(recipe: int, found: Sequence[Compared]) -> None:
     print(f"{f'recipe {recipe}':24}{times}{ratios}   {same} of {len(found)}", flush=True)
 
 
-def _over_the_wire(server: Running, graph: Graph, inside: dict[int, list[Compared]]) -> None:
-    """What a call over REST and MCP takes beyond the time inside Postgres; the quickest of three calls, as in the room."""
+async def _over_the_wire(server: Running, graph: Graph, room: Room, questions: int) -> None:
+    """What a call takes beyond the time inside Postgres: in the room, over REST, over MCP, in turn; the quickest of three tries."""
     print(f"\n{'beyond Postgres, ms':24}{'room p50':>10}{'p95':>8}{'REST p50':>10}{'p95':>8}{'MCP p50':>10}{'p95':>8}")
-    for recipe, found in inside.items():
+    for recipe in QUERIES:
         if recipe == 12:
             continue  # Its text would be embedded: another thing's time.
-        beyond: list[list[float]] = [[each.whole - each.ours for each in found], [], []]
-        for number, each in enumerate(found):
-            asked = ask(graph, recipe, number)
-            for place, call in ((1, _rest), (2, _mcp)):
-                best = min(_taken(lambda call=call, asked=asked: call(server, asked)) for _ in range(4))
-                beyond[place].append(best * 1000 - each.ours)
-        shown = [percentiles([max(0.0, value) / 1000 for value in values]) for values in beyond]
-        print(f"{f'recipe {recipe}':24}" + "".join(f"{each.p50:10.2f}{each.p95:8.2f}" for each in shown), flush=True)
+        beyond: list[list[float]] = [[], [], []]
+        for asked in (ask(graph, recipe, number) for number in range(questions)):
+            inside, *whole = [min(each) for each in zip(*[await _each_way(server, room, asked) for _ in range(4)], strict=True)]
+            for values, taken in zip(beyond, whole, strict=True):
+                values.append(max(0.0, taken - inside) / 1000)
+        print(f"{f'recipe {recipe}':24}" + "".join(f"{each.p50:10.2f}{each.p95:8.2f}" for each in map(percentiles, beyond)), flush=True)
+
+
+async def _each_way(server: Running, room: Room, asked: Asked) -> tuple[float, float, float, float]:
+    inside, whole = await room.timed(asked)
+    return inside, whole, _taken(lambda: _rest(server, asked)) * 1000, _taken(lambda: _mcp(server, asked)) * 1000
 
 
 def _rest(server: Running, asked: Asked) -> None:
@@ -133,21 +134,14 @@ async def _eight_at_once(server: Running, graph: Graph, room: Room) -> None:
             await room.ours(asked)
             taken.append(time.perf_counter() - began)
 
-    with psycopg.connect(server.line["database"]) as owner:
-        rows = owner.execute("SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()").fetchall()
-    await asyncio.gather(*(caller() for _ in range(1)))
-    taken.clear()
-    questions = iter([ask(graph, 6, n) for n in range(80)])
     ended = threading.Event()
-    peaks: list[float] = [_held([pid for (pid,) in rows])]
+    peaks: list[float] = []
     watch = threading.Thread(target=_watch, args=(server, ended, peaks))
     watch.start()
     await asyncio.gather(*(caller() for _ in range(8)))
     ended.set()
     watch.join()
-    print(
-        f"\neight at once, recipe 6     {percentiles(taken)}; memory of the backends {peaks[0]:.0f} MB before, {max(peaks):.0f} MB at most"
-    )
+    print(f"\neight at once, recipe 6     {percentiles(taken)}; backends hold {max(peaks):.0f} MB at most")
 
 
 def _watch(server: Running, ended: threading.Event, peaks: list[float]) -> None:

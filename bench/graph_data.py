@@ -35,7 +35,7 @@ FROM generate_series(1, %(events)s - 1) AS n WHERE n / 40 = (n + 1) / 40;
 INSERT INTO next_link (from_id, to_id, source) SELECT n, n + 3, 'topic_segment' FROM generate_series(1, %(events)s - 3, 3) AS n;
 INSERT INTO passage (id, event_id, number, text, words, length) SELECT id, id, 0, summary, '', 0 FROM event;
 UPDATE counter SET events = %(events)s, entities = %(entities)s, passages = %(events)s;
-UPDATE space SET done_through = %(events)s WHERE current;
+UPDATE space SET done_through = %(events)s, head_count = %(events)s, counted_at = now() WHERE current;
 DELETE FROM control.due;
 """
 

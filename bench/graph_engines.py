@@ -104,7 +104,7 @@ def _falkordb(graph: Graph) -> Iterator[Engine]:
             try:
                 _await(socket, process)
                 server = client.FalkorDB(unix_socket_path=socket)
-                version = server.connection.execute_command("MODULE", "LIST")[0]
+                version = server.connection.execute_command("MODULE", "LIST")
                 held = server.select_graph("bench")
                 _fill_falkordb(held, graph)
 
@@ -123,10 +123,10 @@ def _await(socket: str, process: "subprocess.Popen[bytes]") -> None:
         time.sleep(0.05)
 
 
-def _version(module: Any) -> str:
-    """4.16.0 of the number 41600 in the answer of MODULE LIST."""
-    pairs = module.items() if isinstance(module, dict) else zip(module[::2], module[1::2], strict=True)
-    number = int({(k.decode() if isinstance(k, bytes) else k): v for k, v in pairs}["ver"])
+def _version(modules: Sequence[Any]) -> str:
+    """4.16.0 of the number 41600 that the answer of MODULE LIST has for the module `graph`."""
+    listed = [module if isinstance(module, dict) else dict(zip(module[::2], module[1::2], strict=True)) for module in modules]
+    number = next(int(module["ver"]) for module in listed if module["name"] == "graph")
     return f"{number // 10_000}.{number // 100 % 100}.{number % 100}"
 
 

@@ -110,6 +110,13 @@ class Room:
             found.append(Compared(*best, same=all(each.same for each in timed)))
         return found
 
+    async def timed(self, asked: Asked) -> tuple[float, float]:
+        """Milliseconds that one call waits for Postgres' statements, and in all."""
+        with Waiting() as waited:
+            began = time.perf_counter()
+            await self.ours(asked)
+            return waited.seconds * 1000, (time.perf_counter() - began) * 1000
+
     async def _once(self, asked: Asked, empty: float) -> Compared:
         with Waiting() as waited:
             began = time.perf_counter()
