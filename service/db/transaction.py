@@ -25,6 +25,7 @@ _BEGIN: Final = {
     "read": "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
     "write": "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
 }
+_SET: Final = "SELECT set_config(s.name, s.value, true) FROM unnest($1::text[], $2::text[]) AS s (name, value)"
 
 
 @lru_cache(maxsize=4096)
@@ -52,6 +53,7 @@ class Tx:
         self._connection = connection
         self.project = project
         self.space = space
+        self._allowed: int | None = None  # milliseconds of a statement since the last savepoint; None where a new one is needed
 
     def _bind(self, sql: str) -> str:
         return bind_schema(sql, self.project.schema, self.space.id if self.space else None)
@@ -59,17 +61,22 @@ class Tx:
     async def fetch(self, sql: str, *args: Any, budget: Budget | None = None) -> list[asyncpg.Record]:
         """All rows of a statement.
 
-        With a budget it runs under a savepoint of its own and raises `Cut` when its time is over; the transaction goes on.
+        With a budget it runs under a savepoint and raises `Cut` when its time is over; the transaction goes on. Statements with a
+        budget only read: those in a row share the savepoint, as long as their time is the same.
         """
         text = self._bind(sql)
         if budget is None:
+            self._allowed = None
             return await self._connection.fetch(text, *args)
         allowed = budget.next_statement_ms()
-        await self._connection.execute(f"SAVEPOINT stage; SET LOCAL statement_timeout = {allowed:d}")
+        if allowed != self._allowed:
+            await self._connection.execute(f"SAVEPOINT stage; SET LOCAL statement_timeout = {allowed:d}")
+            self._allowed = allowed
         try:
             return await self._connection.fetch(text, *args)
         except asyncpg.QueryCanceledError as error:
             await self._connection.execute("ROLLBACK TO SAVEPOINT stage")
+            self._allowed = None
             raise budget.cut(allowed) from error
 
     async def fetchrow(self, sql: str, *args: Any, budget: Budget | None = None) -> asyncpg.Record | None:
@@ -95,12 +102,14 @@ class Tx:
             yield record
 
     async def execute(self, sql: str, *args: Any) -> None:
+        self._allowed = None
         await self._connection.execute(self._bind(sql), *args)
 
     async def set_local(self, **settings: str | int) -> None:
         """Sets planner or index settings (`hnsw.ef_search` as `hnsw__ef_search`) until the transaction ends."""
-        for name, value in settings.items():
-            await self._connection.execute("SELECT set_config($1, $2, true)", name.replace("__", "."), str(value))
+        self._allowed = None
+        names, values = [name.replace("__", ".") for name in settings], [str(value) for value in settings.values()]
+        await self._connection.execute(_SET, names, values)
 
 
 @asynccontextmanager

@@ -23,7 +23,8 @@ _IN_USE_WAIT_S: Final = 5.0
 class BackfillLimits(msgspec.Struct, frozen=True):
     """What the back-fill is held to.
 
-    `exact_candidates`: vectors of a kind above which there is an index. `stale_days`: age at which vectors are made again, or never.
+    `exact_candidates`: vectors of a project and space above which there are indexes.
+    `stale_days`: age at which vectors are made again, or never.
     `sweep_s`: how often all passages of a project are looked at, whatever is known to be done.
     `grace_s`: how long a space that is out of use stays, for queries that still read it; more than the longest query may take.
     """
@@ -109,9 +110,9 @@ class ProjectSpaces:
         return row["head_count"], row["piece_count"], row["page_count"]
 
     async def missing_indexes(self, project: int, space: int, counts: tuple[int, int, int], dim: int) -> list[int]:
-        """The kinds of vectors that are many enough for an index and have none that works."""
-        many = [kind for kind, count in enumerate(counts) if count > self._limits.exact_candidates]
-        wanted = many if dim <= MOST_INDEXED_DIM else []
+        """The kinds of vectors that want an index and have none that works: all that there are, once the space is large in all."""
+        large = sum(counts) > self._limits.exact_candidates and dim <= MOST_INDEXED_DIM
+        wanted = [kind for kind, count in enumerate(counts) if count and large]
         await self._owner.fetch(self._project["note_index_kinds"].sql, space, wanted, project=project)
         if not wanted:
             return []

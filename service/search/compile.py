@@ -4,7 +4,7 @@ In: the name of a stage and the request's filters. Out: `Compiled`: SQL with num
 Compiled text is kept by stage and filters; it names tables as `m_0.…`, so that it serves every project.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -37,21 +37,62 @@ def compile_stage(name: str, filters: tuple[str, ...] = ()) -> Compiled:
 @cache
 def compile_words(filters: tuple[str, ...], terms: tuple[str, ...]) -> Compiled:
     """The statement `words` for a query of these terms, each `term` or `phrase`: values `query_1`, `weight_1`, `query_2`, …"""
-    return _compile_terms("words", filters, terms)
+    return _finish(_pack(_write_terms("words", terms)), filters)
+
+
+@cache
+def compile_names(filters: tuple[str, ...], matched: bool) -> Compiled:
+    """The statement `names`, with the names that matched or without."""
+    query = _part("search", "names")
+    for call in list(query.find_all(exp.Anonymous)):
+        if call.name == "matched_names":
+            call.replace(_part("search", "matched").selects[0].unalias() if matched else exp.null())
+    return _finish(_pack(query, "packed_names"), filters)
+
+
+@cache
+def compile_vectors(near: str, filters: tuple[str, ...]) -> Compiled:
+    """The nearest by `near_all`, `near_left` or `near_indexed`."""
+    query = _part("search", "packed_near" if near == "near_left" else "packed")
+    query = query.with_("near", as_=_part("search", near), materialized=True, copy=False)
+    return _finish(query.with_("stream", as_=_part("search", "nearest"), materialized=True, copy=False), filters)
 
 
 @cache
 def compile_old_words(terms: tuple[str, ...]) -> Compiled:
     """The statement `old_words`, in the same way."""
-    return _compile_terms("old_words", (), terms)
+    return _finish(_write_terms("old_words", terms), ())
 
 
-def _compile_terms(name: str, filters: tuple[str, ...], terms: tuple[str, ...]) -> Compiled:
+def _write_terms(name: str, terms: tuple[str, ...]) -> exp.Query:
     query = _part("search", name)
     for call in list(query.find_all(exp.Anonymous)):
         if call.name == "weighed_terms":
-            call.replace(exp.paren(_weigh(terms), copy=False))
-    return _finish(query, filters)
+            call.replace(exp.paren(_sum(_weigh(terms)), copy=False))
+        elif call.name == "best_terms":
+            best = [exp.Max(this=exp.column("share", table="n") * exp.column(_column(at), table="n")) for at, _ in enumerate(terms)]
+            call.replace(_sum(best))
+    for select in query.find_all(exp.Select):
+        select.set("expressions", [part for each in select.expressions for part in _spread(each, terms)])
+    return query
+
+
+def _pack(query: exp.Query, way: str = "packed") -> exp.Query:
+    """A stream's statement with its candidates as lists."""
+    return _part("search", way).with_("stream", as_=query, materialized=True, copy=False)
+
+
+def _spread(selected: exp.Expr, terms: tuple[str, ...]) -> list[exp.Expr]:
+    """One column for each term where `each_term()` stands, and their names where `terms_of(…)` stands."""
+    if isinstance(selected, exp.Anonymous) and selected.name == "each_term":
+        return [exp.alias_(part, _column(at)) for at, part in enumerate(_weigh(terms))]
+    if isinstance(selected, exp.Anonymous) and selected.name == "terms_of":
+        return [exp.column(_column(at), table=selected.expressions[0].name) for at, _ in enumerate(terms)]
+    return [selected]
+
+
+def _column(at: int) -> str:
+    return f"term_{at + 1}"
 
 
 @cache
@@ -123,12 +164,19 @@ def _wanted(owner: str, key: exp.Expr, filters: tuple[str, ...]) -> exp.Expr:
     return exp.Exists(this=one.where(exp.column("id", table="w").eq(key.copy()), copy=False))
 
 
-def _weigh(terms: tuple[str, ...]) -> exp.Expr:
-    """The sum of what the terms add; written out, since that costs half of a subquery over them."""
-    total: exp.Expr = exp.Literal.number(0)
+def _weigh(terms: tuple[str, ...]) -> list[exp.Expr]:
+    """What each term adds; written out, since that costs half of a subquery over them."""
+    parts: list[exp.Expr] = []
     for number, name in enumerate(terms, 1):
         part = _part("search", name).selects[0].unalias()
         for placeholder in part.find_all(exp.Placeholder):
             placeholder.set("this", f"{placeholder.name}_{number}")
+        parts.append(part)
+    return parts
+
+
+def _sum(parts: Sequence[exp.Expr]) -> exp.Expr:
+    total: exp.Expr = exp.Literal.number(0)
+    for part in parts:
         total = exp.Add(this=total, expression=part)
     return total

@@ -16,6 +16,8 @@ from service.db.pools import Database
 from service.db.scope import ProjectRef
 from service.db.transaction import Tx
 from service.search.answer import STREAMS, Chosen, Found, Scope, SearchAnswer, Shown, Stream, Truncated, show_event, show_page
+from service.search.candidates import Candidates, pack, unpack
+from service.search.near import Scan, find_vectors, prepare
 from service.search.parse import SearchRequest, SearchSettings
 from service.search.plan import SearchPlan, plan_search
 from service.search.rerank import Reranker
@@ -27,7 +29,6 @@ from service.search.stages import (
     find_names,
     find_neighbours,
     find_seeds,
-    find_vectors,
     find_words,
     fuse_one,
     order_all,
@@ -79,13 +80,14 @@ class _Search:
         self.embed = embed
         self.vector = QueryVector(None)
         self.budget = Budget(settings.deadline_ms, settings.statement_ms)
-        self.found: dict[Stream, list[Found]] = {stream: [] for stream in STREAMS}
+        self.found: dict[Stream, list[Candidates]] = {stream: [] for stream in STREAMS}
         self.active: set[Stream] = set()
         self.notes = dict.fromkeys(plan.notes)
         self.truncated: list[Truncated] = []
         self.pending = 0
         self.past: dict[Key, OldPage] = {}
         self.take = plan.limit
+        self.scan = Scan(indexed=False, iterative=False)
 
     def note(self, text: str) -> None:
         self.notes[text] = None
@@ -97,7 +99,7 @@ class _Search:
     async def open(self, project: ProjectRef) -> AsyncGenerator[Tx]:
         """A transaction whose statements keep their plans: planning them anew costs more than running them."""
         async with self.database.read(project) as tx:
-            await tx.set_local(plan_cache_mode="force_generic_plan")
+            self.scan = await prepare(tx, self.settings)
             yield tx
 
     async def attempt(self, streams: Sequence[Stream], asked: Awaitable[T]) -> T | None:
@@ -137,12 +139,13 @@ class _Search:
                 self.note(f"{name} takes part in {carried} events: the newest {self.settings.fan} were ranked by it.")
             names = await self.attempt(("entity",), find_names(stage, facts)) or []
             self.found["entity"] += names
-            self.found["fts"] = lift(self.found["fts"], names)
+            if any(part.itself for part in names):
+                self.found["fts"] = pack(lift(unpack(self.found["fts"]), unpack(names)))
             if past:
                 await self.gather_past(stage, words, held)
         await self.gather_vectors(stage, facts.words.documents if facts else 0, held)
 
-    async def gather_words(self, stage: Stage, facts: Facts, words: WordPlan | None) -> list[Found]:
+    async def gather_words(self, stage: Stage, facts: Facts, words: WordPlan | None) -> list[Candidates]:
         """The text match, and what was cut of it."""
         if words is None:
             self.active.add("fts")
@@ -162,7 +165,7 @@ class _Search:
             self.truncated.append(Truncated("fts", "row_budget", f"More than {MAX_PAGES} pages have changed since `as_of`."))
             pages = pages[:MAX_PAGES]
         if pages:
-            self.found["fts"] += await self.attempt(("fts",), find_in_old_pages(stage, pages, words)) or []
+            self.found["fts"] += pack(await self.attempt(("fts",), find_in_old_pages(stage, pages, words)) or [])
             self.past.update({(stage.place, True, page.id): page for page in pages})
 
     async def gather_vectors(self, stage: Stage, documents: int, held: Sequence[int]) -> None:
@@ -174,10 +177,11 @@ class _Search:
             self.note(absence)
         if absence or self.vector.text is None:
             return
-        result = await self.attempt(("vector",), find_vectors(stage, self.vector.text, documents, held))
-        if result is not None:
-            self.found["vector"] += result[0]
-            self.pending += result[1]
+        near = await self.attempt(("vector",), find_vectors(stage, self.scan, self.vector.text, documents, held))
+        if near is not None:
+            self.found["vector"] += near.candidates
+            self.pending += near.pending
+            self.truncated += [near.cut] if near.cut else []
 
     async def search_several(self) -> list[Chosen]:
         """Stage by stage over the projects: each in a transaction of its own, the fusion over all of them."""
@@ -195,15 +199,17 @@ class _Search:
         """Neighbours project by project, one fused order, and what is shown project by project."""
         async with self.open(self.projects[0]) as tx:
             seeds = await self.attempt(("graph",), find_seeds(self.stage(tx, 1), self.found)) or []
+        neighbours: list[Found] = []
         for place, (project, fact) in enumerate(zip(self.projects, facts, strict=True), 1):
             mine = [seed for seed in seeds if seed.place == place]
             if mine:
                 async with self.open(project) as tx:
                     step = find_neighbours(self.stage(tx, place), mine, fact.held if fact else ())
-                    self.found["graph"] += await self.attempt(("graph",), step) or []
+                    neighbours += await self.attempt(("graph",), step) or []
+        self.found["graph"] = pack(neighbours)
         async with self.open(self.projects[0]) as tx:
             rows = await order_all(self.stage(tx, 1, unlimited=True), self.found, self.take)
-        graph = _by_key(self.found["graph"])
+        graph = _by_key(neighbours)
         hits: list[Chosen] = []
         for place, project in enumerate(self.projects, 1):
             if any(row["place"] == place for row in rows):
@@ -233,12 +239,12 @@ class _Search:
             marks=Marks.of(self.plan.words),
             weights={stream: getattr(settings, f"{stream}_weight") for stream in STREAMS},
             k=settings.k,
-            found={stream: _by_key(self.found[stream]) for stream in STREAMS} if explain else {},
+            found={stream: _by_key(unpack(self.found[stream])) for stream in STREAMS} if explain else {},
             explain=explain,
         )
         limit = self.plan.limit
         hits = [_as_it_was(hit, self.past.get((hit.place, hit.is_page, hit.id))) for hit in hits]
-        counts: Mapping[str, int] = {stream: len(self.found[stream]) for stream in STREAMS if stream != "graph"}
+        counts: Mapping[str, int] = {stream: sum(part.count for part in self.found[stream]) for stream in STREAMS if stream != "graph"}
         return SearchAnswer(
             hits=[show_page(hit, shown) for hit in [hit for hit in hits if hit.is_page][:limit]],
             raw_hits=[show_event(hit, shown) for hit in [hit for hit in hits if not hit.is_page][:limit]],

@@ -4,7 +4,7 @@ In: a transaction, the plan, what earlier stages found. Out: `Found` by stream, 
 time is over, which costs only that stage.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,9 +12,11 @@ import msgspec
 from service.db.budget import Budget
 from service.db.transaction import Tx
 from service.search.answer import STREAMS, Chosen, Found, Stream
+from service.search.candidates import Candidates, candidate_values, read_packed
 from service.search.compile import (
     Compiled,
     compile_fusion,
+    compile_names,
     compile_neighbours,
     compile_order,
     compile_seeds,
@@ -27,7 +29,6 @@ from service.search.plan import SearchPlan
 from service.search.streams.entity import choose_starts, started_values
 from service.search.streams.fts import WordFacts, WordPlan
 from service.search.streams.graph import Seed, fusion_values, graph_values, seed_values
-from service.search.streams.vector import choose_statements, index_settings, vector_values
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -57,10 +58,6 @@ class Stage(msgspec.Struct, frozen=True):
         """Runs a statement with the filters' values and these."""
         return await self.tx.fetch(statement.sql, *statement.bind({**self.plan.values, **values}), budget=self.budget)
 
-    def read(self, rows: Iterable[Any]) -> list[Found]:
-        """Rows of a stream as candidates."""
-        return [Found(self.place, is_page, number, passage, score) for is_page, number, passage, score in rows]
-
 
 async def read_facts(stage: Stage) -> Facts:
     """How rare the words are, and which names are spelled exactly."""
@@ -85,13 +82,13 @@ async def read_facts(stage: Stage) -> Facts:
     return Facts(counted, topics["last"].get(None, 0), topics["entity"], topics["tag"], tuple(topics["held"]), topics["hub"])
 
 
-async def find_words(stage: Stage, words: WordPlan, after: int, held: Sequence[int]) -> list[Found]:
+async def find_words(stage: Stage, words: WordPlan, after: int, held: Sequence[int]) -> list[Candidates]:
     """The `fts` stream, over the passages after one that `limit_candidates` gives."""
     values = {**words.values(stage.settings), "after": after, "held": held}
-    return stage.read(await stage.ask(compile_words(stage.plan.filters, words.shape), values))
+    return read_packed(stage.place, await stage.ask(compile_words(stage.plan.filters, words.shape), values))
 
 
-async def find_names(stage: Stage, facts: Facts) -> list[Found]:
+async def find_names(stage: Stage, facts: Facts) -> list[Candidates]:
     """The `entity` stream."""
     names = stage.plan.names
     frequencies = dict(facts.words.frequencies)
@@ -105,46 +102,24 @@ async def find_names(stage: Stage, facts: Facts) -> list[Found]:
         "held": facts.held,
         "stream_size": stage.settings.stream_size,
     }
-    rows = await stage.ask(compile_stage("names", stage.plan.name_filters), values)
-    return [
-        Found(stage.place, is_page, number, None, score, tuple(matched), itself) for is_page, number, score, matched, itself in rows
-    ]
+    explain = stage.plan.request.explain
+    rows = await stage.ask(compile_names(stage.plan.name_filters, explain), values)
+    return [_named(row, candidates, explain) for row, candidates in zip(rows, read_packed(stage.place, rows), strict=True)]
 
 
-async def find_vectors(stage: Stage, vector: str, documents: int, held: Sequence[int]) -> tuple[list[Found], int]:
-    """The `vector` stream, and how many of the project's passages have no vector yet."""
-    statements: tuple[str, ...] = ("vectors",)
-    if documents > stage.settings.exact_vectors:
-        known = (await stage.ask(compile_stage("vector_indexes"), {}))[0]
-        statements = choose_statements(known["indexed"])
-        await stage.tx.set_local(**index_settings(known["version"], stage.settings))
-    values = {**vector_values(vector, stage.settings), "held": held}
-    found: list[Found] = []
-    for name in statements:
-        found += stage.read(await stage.ask(compile_stage(name, stage.plan.filters), values))
-    counted = (await stage.ask(compile_stage("vector_count"), {}))[0]["number"]
-    if len(statements) > 1:
-        found = best_of_owners(found, stage.settings.stream_size)
-    return found, max(0, documents - counted)
+def _named(row: Any, candidates: Candidates, explain: bool) -> Candidates:
+    matched = msgspec.json.decode(row["matched"], type=list[list[str]]) if explain else ()
+    return msgspec.structs.replace(candidates, itself=tuple(row["itself"] or ()), names=matched)
 
 
-def best_of_owners(found: Sequence[Found], size: int) -> list[Found]:
-    """The best passage of each event and page, the first `size` of each."""
-    best: dict[tuple[bool, int], Found] = {}
-    for item in sorted(found, key=lambda item: (-item.score, -item.id, item.passage or 0)):
-        best.setdefault((item.is_page, item.id), item)
-    events = [item for item in best.values() if not item.is_page][:size]
-    return [*events, *[item for item in best.values() if item.is_page][:size]]
-
-
-async def fuse_one(stage: Stage, found: Mapping[Stream, Sequence[Found]], held: Sequence[int], take: int) -> list[Chosen]:
+async def fuse_one(stage: Stage, found: Mapping[Stream, Sequence[Candidates]], held: Sequence[int], take: int) -> list[Chosen]:
     """For one project: neighbours, fusion and what is shown, in one statement."""
     values = {**candidate_values(found), **fusion_values(stage.settings), **graph_values(stage.settings), "take": take, "held": held}
     rows = await stage.ask(compile_fusion(stage.plan.filters), values)
     return [_chosen(row, row, tuple(row["via"]) if row["via"] else None) for row in rows]
 
 
-async def find_seeds(stage: Stage, found: Mapping[Stream, Sequence[Found]]) -> list[Seed]:
+async def find_seeds(stage: Stage, found: Mapping[Stream, Sequence[Candidates]]) -> list[Seed]:
     """For several projects: where the graph stream starts."""
     values = {**candidate_values(found), **fusion_values(stage.settings), "seeds": stage.settings.seeds}
     return [Seed(row["place"], row["is_page"], row["id"], row["fused"]) for row in await stage.ask(compile_seeds(), values)]
@@ -157,7 +132,7 @@ async def find_neighbours(stage: Stage, seeds: Sequence[Seed], held: Sequence[in
     return [Found(stage.place, row["is_page"], row["id"], None, row["score"], tuple(row["via"])) for row in rows]
 
 
-async def order_all(stage: Stage, found: Mapping[Stream, Sequence[Found]], take: int) -> list[Any]:
+async def order_all(stage: Stage, found: Mapping[Stream, Sequence[Candidates]], take: int) -> list[Any]:
     """For several projects: the fused order, without what is shown."""
     values = {**candidate_values(found), **fusion_values(stage.settings), "take": take}
     return await stage.ask(compile_order(), values)
@@ -177,23 +152,6 @@ async def show(stage: Stage, rows: Sequence[Any], graph: Mapping[tuple[int, bool
         step = graph.get((stage.place, row["is_page"], row["id"]))
         hits.append(_chosen(mine[row["is_page"], row["id"]], row, step.names if step else None))
     return hits
-
-
-def candidate_values(found: Mapping[Stream, Sequence[Found]]) -> dict[str, Any]:
-    """The candidates of all streams as arrays, in Postgres's own writing: a driver builds arrays of thousands element by element."""
-    items = [item for candidates in found.values() for item in candidates]
-    return {
-        "streams": _array([STREAMS.index(stream) + 1 for stream, candidates in found.items() for _ in candidates]),
-        "places": _array([item.place for item in items]),
-        "pages": _array([item.is_page for item in items]),
-        "ids": _array([item.id for item in items]),
-        "passages": _array(["NULL" if item.passage is None else item.passage for item in items]),
-        "scores": _array([item.score for item in items]),
-    }
-
-
-def _array(values: Sequence[object]) -> str:
-    return "{" + ",".join(map(str, values)) + "}"
 
 
 def _chosen(order: Any, row: Any, via: tuple[str, ...] | None) -> Chosen:

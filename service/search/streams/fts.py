@@ -47,6 +47,7 @@ class WordPlan(msgspec.Struct, frozen=True):
             "candidates": self.candidates,
             "mean_length": self.mean_length,
             "neighbour": settings.neighbour,
+            "reach": settings.reach,
             "spread": settings.spread,
             "stream_size": settings.stream_size,
         }

@@ -1,11 +1,10 @@
-"""The `vector` stream: the query's vector, and by which way the nearest passages are found.
+"""The `vector` stream: the query's vector.
 
-In: an embedder and a text; what is known of a project's vectors. Out: `QueryVector` or the reason why there is none; the statements to ask.
+In: an embedder and a text; a project's space. Out: `QueryVector` or the reason why there is none; the values of the statements.
 """
 
 import asyncio
 import math
-from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -14,7 +13,6 @@ from service.errors import MunimentError
 from service.search.parse import SearchSettings
 
 MAX_TEXT: Final = 8_000     # characters of a query that are embedded
-_KINDS: Final = ((0, "head_vectors"), (1, "piece_vectors"), (2, "page_vectors"))
 
 
 class Space(Protocol):
@@ -89,20 +87,6 @@ def explain_absence(space: Space | None, embed: QueryEmbedder | None, project: s
         f"Project {project} holds vectors of {space.provider} ({space.model}, {space.dim}), the query's is of "
         f"{mine[0]} ({mine[1]}, {mine[2]}), so the vector stream is absent."
     )
-
-
-def choose_statements(indexed: Sequence[str]) -> tuple[str, ...]:
-    """By the predicates of the indexes that a large project has: through them when there are any, else one exact scan."""
-    covered = any(f"= {kind}" in predicate for kind, _ in _KINDS for predicate in indexed)
-    return tuple(name for _, name in _KINDS) if covered else ("vectors",)
-
-
-def index_settings(version: str, settings: SearchSettings) -> dict[str, str | int]:
-    """How the index is scanned; versions before 0.8 know no iterative scan."""
-    found: dict[str, str | int] = {"hnsw__ef_search": settings.ef_search}
-    if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) >= (0, 8):
-        found["hnsw__iterative_scan"] = "relaxed_order"
-    return found
 
 
 def vector_values(vector: str, settings: SearchSettings) -> dict[str, Any]:

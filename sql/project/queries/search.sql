@@ -1,5 +1,6 @@
 -- The stages of memory_query. `:name` is a value, bound when the statement is compiled (service/search/compile.py), which also puts
--- the request's filters where `wanted_event(id)` and `wanted_page(id)` stand, and the query's terms where `weighed_terms()` stands.
+-- the request's filters where `wanted_event(id)` and `wanted_page(id)` stand, and the query's terms where `weighed_terms()` (their sum), `each_term()`,
+-- `terms_of(…)` and `best_terms()` stand.
 
 -- name: facts
 -- What ranking needs to know before it begins: how rare the query's words are, which names it spells exactly, which tags it is held to.
@@ -25,7 +26,9 @@ SELECT DISTINCT 'held' AS topic, NULL AS key, t.id AS number
 FROM unnest(:tags::text[]) AS w (name) JOIN m_0.tag AS t ON t.folded = w.name OR split_part(t.folded, '/', -1) = w.name OR starts_with(t.folded, w.name || '/');
 
 -- name: words
--- Text match: candidates by the rarest words, scored by all; then half of the best events' scores goes to those beside them in the session.
+-- Text match: candidates by the rarest words, scored by all. An event is read together with those beside it in the session: of each word
+-- it takes its own score or a part of the best one near, the less the farther; so a word said twice nearby counts once, and what answers
+-- a question stands by the words of the question.
 WITH found AS MATERIALIZED (
     SELECT p.id, p.event_id, p.page_id,
         weighed_terms() / sqrt(0.6 + 0.4 * p.length / :mean_length::double precision) AS score
@@ -37,29 +40,39 @@ WITH found AS MATERIALIZED (
     WHERE f.event_id IS NOT NULL AND f.score > 0 AND wanted_event(f.event_id)
     ORDER BY f.event_id, f.score DESC, f.id
 ), event_first AS MATERIALIZED (
-    SELECT h.id, h.passage, h.score FROM event_hit AS h ORDER BY h.score DESC, h.id DESC LIMIT :stream_size::bigint
-), beside AS MATERIALIZED (
-    SELECT n.id, :neighbour::double precision * f.score AS score
-    FROM (SELECT h.id, h.score FROM event_first AS h ORDER BY h.score DESC, h.id DESC LIMIT :spread::bigint) AS f
-        CROSS JOIN LATERAL (SELECT e.session FROM m_0.event AS e WHERE e.id = f.id LIMIT 1) AS e
-        CROSS JOIN LATERAL (
-            (SELECT v.id FROM m_0.event AS v WHERE v.session = e.session AND v.id < f.id ORDER BY v.session DESC, v.id DESC LIMIT 1)
-            UNION ALL
-            (SELECT v.id FROM m_0.event AS v WHERE v.session = e.session AND v.id > f.id ORDER BY v.session, v.id LIMIT 1)
-        ) AS n
-), spread AS (
-    SELECT f.id, f.passage, f.score FROM event_first AS f
+    SELECT h.id, h.passage, row_number() OVER (ORDER BY h.score DESC, h.id DESC) AS place
+    FROM (SELECT h.id, h.passage, h.score FROM event_hit AS h ORDER BY h.score DESC, h.id DESC LIMIT :stream_size::bigint) AS h
+), heard AS MATERIALIZED (
+    SELECT f.id, f.passage, f.place, 1 / sqrt(0.6 + 0.4 * p.length / :mean_length::double precision) AS share, each_term()
+    FROM event_first AS f CROSS JOIN LATERAL (SELECT x.words, x.length FROM m_0.passage AS x WHERE x.id = f.passage LIMIT 1) AS p
+), near AS (
+    SELECT h.id, h.passage, h.share, terms_of(h) FROM heard AS h
     UNION ALL
-    SELECT b.id, NULL AS passage, b.score FROM beside AS b WHERE wanted_event(b.id)
+    SELECT n.id, NULL AS passage, h.share * :neighbour::double precision ^ n.step AS share, terms_of(h)
+    FROM heard AS h
+        CROSS JOIN LATERAL (SELECT e.session FROM m_0.event AS e WHERE e.id = h.id LIMIT 1) AS e
+        CROSS JOIN LATERAL (
+            SELECT b.id, row_number() OVER (ORDER BY b.id DESC) AS step FROM (
+                SELECT v.id FROM m_0.event AS v WHERE v.session = e.session AND v.id < h.id ORDER BY v.session DESC, v.id DESC LIMIT :reach::bigint
+            ) AS b
+            UNION ALL
+            SELECT b.id, row_number() OVER (ORDER BY b.id) AS step FROM (
+                SELECT v.id FROM m_0.event AS v WHERE v.session = e.session AND v.id > h.id ORDER BY v.session, v.id LIMIT :reach::bigint
+            ) AS b
+        ) AS n
+    WHERE h.place <= :spread::bigint AND wanted_event(n.id)
 ), event_last AS (
-    SELECT s.id, max(s.passage) AS passage, sum(s.score ORDER BY s.score) AS score FROM spread AS s GROUP BY s.id
+    SELECT n.id, max(n.passage) AS passage, best_terms() AS score FROM near AS n GROUP BY n.id
 ), page_hit AS (
     SELECT DISTINCT ON (f.page_id) f.page_id AS id, f.id AS passage, f.score
     FROM found AS f
     WHERE f.page_id IS NOT NULL AND f.score > 0 AND wanted_page(f.page_id)
     ORDER BY f.page_id, f.score DESC, f.id
 )
-(SELECT false AS is_page, h.id, h.passage, h.score FROM event_last AS h ORDER BY h.score DESC, h.id DESC LIMIT :stream_size::bigint)
+(
+    SELECT false AS is_page, h.id, h.passage, h.score FROM event_last AS h WHERE h.score > 0
+    ORDER BY h.score DESC, h.id DESC LIMIT :stream_size::bigint
+)
 UNION ALL
 (SELECT true AS is_page, h.id, h.passage, h.score FROM page_hit AS h ORDER BY h.score DESC, h.id DESC LIMIT :stream_size::bigint);
 
@@ -83,6 +96,10 @@ FROM (
 WHERE p.words @@ (SELECT :candidates::text::tsquery)
     AND NOT EXISTS (SELECT 1 FROM unnest(:required::text[]) AS q (phrase) WHERE NOT p.words @@ q.phrase::tsquery)
     AND NOT EXISTS (SELECT 1 FROM unnest(:refused::text[]) AS q (phrase) WHERE p.words @@ q.phrase::tsquery);
+
+-- name: matched
+-- The rarest names by which an event or page is found, where they are asked for.
+SELECT (array_agg(c.name ORDER BY c.carried, c.name))[1:10] AS matched FROM carried AS c;
 
 -- name: term
 -- What one lexeme adds to a passage's score: a single lexeme's ts_rank saturates as it comes again.
@@ -150,41 +167,85 @@ WITH started AS MATERIALIZED (
 )
 (
     SELECT false AS is_page, c.id, sum(1.0::double precision / c.carried ORDER BY c.carried) AS score,
-        (array_agg(c.name ORDER BY c.carried, c.name))[1:10] AS matched, bool_or(c.itself) AS itself
+        matched_names(c) AS matched, bool_or(c.itself) AS itself
     FROM carried_event AS c WHERE c.carried > 0 AND wanted_event(c.id)
     GROUP BY c.id ORDER BY 3 DESC, 2 DESC LIMIT :stream_size::bigint
 )
 UNION ALL
 (
     SELECT true AS is_page, c.id, sum(1.0::double precision / c.carried ORDER BY c.carried) AS score,
-        (array_agg(c.name ORDER BY c.carried, c.name))[1:10] AS matched, bool_or(c.itself) AS itself
+        matched_names(c) AS matched, bool_or(c.itself) AS itself
     FROM carried_page AS c WHERE c.carried > 0 AND wanted_page(c.id)
     GROUP BY c.id ORDER BY 3 DESC, 2 DESC LIMIT :stream_size::bigint
 );
 
--- name: vector_indexes
--- Which kinds of vectors have an index, and which pgvector it is.
-SELECT coalesce(array_agg(pg_get_expr(i.indpred, i.indrelid)), '{}') AS indexed,
-    (SELECT x.extversion FROM pg_catalog.pg_extension AS x WHERE x.extname = 'vector') AS version
-FROM pg_catalog.pg_index AS i
-    JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid
-    JOIN pg_catalog.pg_am AS a ON a.oid = c.relam
-WHERE i.indrelid = 'm_0.vector_0'::regclass AND i.indisvalid AND a.amname = 'hnsw';
+-- name: plan_settings
+-- Statements keep their plans: planning them anew costs more than running them.
+SELECT set_config('plan_cache_mode', 'force_generic_plan', true) AS mode, false AS iterative;
+
+-- name: index_settings
+-- The same, and how far the index is searched; versions before 0.8 know no iterative scan.
+SELECT set_config('plan_cache_mode', 'force_generic_plan', true) AS mode, set_config('hnsw.ef_search', :ef_search::bigint::text, true) AS ef,
+    coalesce(
+        CASE WHEN (string_to_array(x.extversion, '.'))[1:2]::integer[] >= ARRAY[0, 8] THEN
+            set_config('hnsw.iterative_scan', 'relaxed_order', true) || set_config('hnsw.max_scan_tuples', :scanned::bigint::text, true)
+        END <> '', false
+    ) AS iterative
+FROM pg_catalog.pg_extension AS x WHERE x.extname = 'vector';
 
 -- name: vector_count
 -- How many passages have a vector.
 SELECT count(*) AS number FROM m_0.vector_0 AS v;
 
--- name: vectors
--- The nearest passage of each event and page by an exact scan: no index serves the function.
-WITH event_near AS MATERIALIZED (
-    SELECT v.owner_id AS id, v.passage_id AS passage, cosine_distance(v.vector, (SELECT :vector::text::halfvec)) AS distance
-    FROM m_0.vector_0 AS v WHERE v.kind < 2 AND wanted_event(v.owner_id)
-    ORDER BY distance, v.passage_id LIMIT :nearest::bigint
-), page_near AS MATERIALIZED (
-    SELECT v.owner_id AS id, v.passage_id AS passage, cosine_distance(v.vector, (SELECT :vector::text::halfvec)) AS distance
+-- name: near_all
+-- How far every passage is, in one pass: no index serves the function.
+SELECT v.kind = 2 AS is_page, v.owner_id AS id, v.passage_id AS passage,
+    cosine_distance(v.vector, (SELECT :vector::text::halfvec)) AS distance
+FROM m_0.vector_0 AS v;
+
+-- name: near_left
+-- How far the passages are that the filters leave, up to a number of them; heads are reached by their owner, the others by their passage.
+SELECT n.is_page, n.id, n.passage, n.distance FROM (
+    SELECT true AS is_page, v.owner_id AS id, v.passage_id AS passage,
+        cosine_distance(v.vector, (SELECT :vector::text::halfvec)) AS distance
+    FROM m_0.passage AS p JOIN m_0.vector_0 AS v ON v.passage_id = p.id WHERE NOT p.page_id IS NULL AND wanted_page(p.page_id)
+    UNION ALL
+    SELECT false AS is_page, v.owner_id AS id, v.passage_id AS passage,
+        cosine_distance(v.vector, (SELECT :vector::text::halfvec)) AS distance
+    FROM m_0.passage AS p JOIN m_0.vector_0 AS v ON v.passage_id = p.id
+    WHERE NOT p.event_id IS NULL AND p.number > 0 AND wanted_event(p.event_id)
+    UNION ALL
+    SELECT false AS is_page, v.owner_id AS id, v.passage_id AS passage,
+        cosine_distance(v.vector, (SELECT :vector::text::halfvec)) AS distance
+    FROM m_0.vector_0 AS v WHERE v.kind = 0 AND wanted_event(v.owner_id)
+) AS n LIMIT :most::bigint;
+
+-- name: near_indexed
+-- The nearest of each kind through its index, which may give them a little out of order; a kind without an index is measured whole.
+(
+    SELECT false AS is_page, v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) AS distance
+    FROM m_0.vector_0 AS v WHERE v.kind = 0 AND wanted_event(v.owner_id)
+    ORDER BY v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) LIMIT :stream_size::bigint
+)
+UNION ALL
+(
+    SELECT false AS is_page, v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) AS distance
+    FROM m_0.vector_0 AS v WHERE v.kind = 1 AND wanted_event(v.owner_id)
+    ORDER BY v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) LIMIT :nearest::bigint
+)
+UNION ALL
+(
+    SELECT true AS is_page, v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) AS distance
     FROM m_0.vector_0 AS v WHERE v.kind = 2 AND wanted_page(v.owner_id)
-    ORDER BY distance, v.passage_id LIMIT :nearest::bigint
+    ORDER BY v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) LIMIT :nearest::bigint
+);
+
+-- name: nearest
+-- Of what is near: the nearest passage of each event and page.
+WITH event_near AS MATERIALIZED (
+    SELECT n.id, n.passage, n.distance FROM near AS n WHERE NOT n.is_page ORDER BY n.distance, n.passage LIMIT :nearest::bigint
+), page_near AS MATERIALIZED (
+    SELECT n.id, n.passage, n.distance FROM near AS n WHERE n.is_page ORDER BY n.distance, n.passage LIMIT :nearest::bigint
 ), event_best AS (
     SELECT DISTINCT ON (v.id) v.id, v.passage, v.distance FROM event_near AS v ORDER BY v.id, v.distance, v.passage
 ), page_best AS (
@@ -200,29 +261,20 @@ UNION ALL
     ORDER BY v.distance, v.id DESC LIMIT :stream_size::bigint
 );
 
--- name: head_vectors
--- The nearest heads of events through their index, which may give them a little out of order.
-WITH near AS MATERIALIZED (
-    SELECT v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) AS distance
-    FROM m_0.vector_0 AS v WHERE v.kind = 0 AND wanted_event(v.owner_id)
-    ORDER BY v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) LIMIT :stream_size::bigint
-)
-SELECT false AS is_page, v.id, v.passage, 1 - v.distance AS score FROM near AS v ORDER BY v.distance + 0, v.passage;
+-- name: packed
+-- A stream's candidates as one row for pages and one for events, with lists as text: the next statement takes them as they are.
+SELECT r.is_page, count(*) AS number, string_agg(r.id::text, ',') AS ids, string_agg(coalesce(r.passage::text, 'NULL'), ',') AS passages,
+    string_agg(r.score::text, ',') AS scores
+FROM stream AS r GROUP BY r.is_page;
 
--- name: piece_vectors
--- The nearest pieces of events through their index.
-WITH near AS MATERIALIZED (
-    SELECT v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) AS distance
-    FROM m_0.vector_0 AS v WHERE v.kind = 1 AND wanted_event(v.owner_id)
-    ORDER BY v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) LIMIT :nearest::bigint
-)
-SELECT false AS is_page, v.id, v.passage, 1 - v.distance AS score FROM near AS v ORDER BY v.distance + 0, v.passage;
+-- name: packed_names
+-- The same for names: which of them the query gives by id, path or title, and what matched, where that is asked for.
+SELECT r.is_page, count(*) AS number, string_agg(r.id::text, ',') AS ids, string_agg('NULL', ',') AS passages,
+    string_agg(r.score::text, ',') AS scores, array_agg(r.id) FILTER (WHERE r.itself) AS itself, json_agg(r.matched)::text AS matched
+FROM stream AS r GROUP BY r.is_page;
 
--- name: page_vectors
--- The nearest passages of pages through their index.
-WITH near AS MATERIALIZED (
-    SELECT v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) AS distance
-    FROM m_0.vector_0 AS v WHERE v.kind = 2 AND wanted_page(v.owner_id)
-    ORDER BY v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) LIMIT :nearest::bigint
-)
-SELECT true AS is_page, v.id, v.passage, 1 - v.distance AS score FROM near AS v ORDER BY v.distance + 0, v.passage;
+-- name: packed_near
+-- The same for the vectors that filters leave, and how many passages were measured.
+SELECT r.is_page, count(*) AS number, string_agg(r.id::text, ',') AS ids, string_agg(r.passage::text, ',') AS passages,
+    string_agg(r.score::text, ',') AS scores, (SELECT count(*) FROM near AS n WHERE n.is_page = r.is_page) AS measured
+FROM stream AS r GROUP BY r.is_page;

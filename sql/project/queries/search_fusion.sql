@@ -2,13 +2,12 @@
 -- what is shown. Streams: 1 words, 2 names, 3 graph, 4 vectors.
 
 -- name: candidate
--- What the streams found, ranked within each stream from 1; `place` numbers the projects. Long arrays come as text, which is read faster than built.
-SELECT c.stream, c.place, c.is_page, c.id, c.passage, c.score,
-    row_number() OVER (PARTITION BY c.stream ORDER BY c.score DESC, c.is_page DESC, c.place, c.id DESC) AS rank
-FROM unnest(
-    :streams::text::integer[], :places::text::integer[], :pages::text::boolean[], :ids::text::bigint[], :passages::text::bigint[],
-    :scores::text::double precision[]
-) AS c (stream, place, is_page, id, passage, score);
+-- What the streams found, ranked within each stream from 1; `place` numbers the projects. The lists come as text, as the streams gave them.
+SELECT l.stream, l.place, l.is_page, c.id, c.passage, c.score,
+    row_number() OVER (PARTITION BY l.stream ORDER BY c.score DESC, l.is_page DESC, l.place, c.id DESC) AS rank
+FROM unnest(:streams::integer[], :places::integer[], :pages::boolean[], :ids::text[], :passages::text[], :scores::text[])
+        AS l (stream, place, is_page, ids, passages, scores)
+    CROSS JOIN LATERAL unnest(l.ids::bigint[], l.passages::bigint[], l.scores::double precision[]) AS c (id, passage, score);
 
 -- name: fused
 -- Reciprocal rank fusion: each stream adds weight/(k + rank), an absent one nothing.
@@ -49,7 +48,8 @@ SELECT true AS is_page, t.id, s.fused AS score, 'LINKS pg_' || s.id AS via
 FROM seed AS s JOIN m_0.page_link AS l ON l.from_id = s.id JOIN m_0.page AS t ON t.names @> ARRAY[l.target] WHERE s.is_page AND t.id <> s.id
 UNION
 SELECT true AS is_page, l.from_id AS id, s.fused AS score, 'LINKED_BY pg_' || s.id AS via
-FROM seed AS s JOIN m_0.page AS p ON p.id = s.id CROSS JOIN LATERAL unnest(p.names) AS n (name) JOIN m_0.page_link AS l ON l.target = n.name
+FROM seed AS s JOIN m_0.page AS p ON p.id = s.id CROSS JOIN LATERAL unnest(p.names) AS n (name)
+    CROSS JOIN LATERAL (SELECT x.from_id FROM m_0.page_link AS x WHERE x.target = n.name OFFSET 0) AS l
 WHERE s.is_page AND l.from_id <> s.id
 UNION
 SELECT false AS is_page, n.to_id AS id, s.fused AS score, 'NEXT evt_' || s.id AS via
@@ -96,9 +96,9 @@ FROM (
 
 -- name: chosen
 -- The first of each list.
-SELECT * FROM (
-    SELECT f.*, row_number() OVER (PARTITION BY f.is_page ORDER BY f.fused DESC, f.place, f.id DESC) AS number FROM refused AS f
-) AS f WHERE f.number <= :take::bigint;
+(SELECT f.* FROM refused AS f WHERE f.is_page ORDER BY f.fused DESC, f.place, f.id DESC LIMIT :take::bigint)
+UNION ALL
+(SELECT f.* FROM refused AS f WHERE NOT f.is_page ORDER BY f.fused DESC, f.place, f.id DESC LIMIT :take::bigint);
 
 -- name: given_chosen
 -- The same, when the order was made over several projects.

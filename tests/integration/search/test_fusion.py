@@ -8,11 +8,9 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from service.db.embedded import EmbeddedServer
 from service.db.pools import Database
 from service.db.scope import ProjectRef
 from service.search.parse import SearchSettings
-from service.tenants.owner import owner_connection
 from tests.conftest import Memory, Projects
 from tests.integration.search.conftest import Ask, FixedEmbedder, events, paths
 
@@ -136,24 +134,6 @@ async def test_projects_of_other_spaces_answer_by_words(projects: Projects, memo
     answer = await ask([first, second], "gannet", embed=FixedEmbedder([1.0, 0.0]), explain=True)
     assert {hit.project: hit.explain.vector_rank for hit in answer.raw_hits} == {first.project: 1, second.project: None}
     assert any(second.project in note and "vector stream is absent" in note for note in answer.notes)
-
-
-async def test_an_index_of_vectors_gives_the_same_first(projects: Projects, memory: Memory, database: Database, server: EmbeddedServer, ask: Ask) -> None:
-    project = projects.make(dim=8)
-    random.seed(8)
-    saved = await memory.save(project, [{"summary": f"plain {number}"} for number in range(60)])
-    await memory.vectors(project, {event: [random.gauss(0, 1) for _ in range(8)] for event in saved})
-    asked = FixedEmbedder([random.gauss(0, 1) for _ in range(8)])
-    exact = await ask(project, "elsewhere", embed=asked)
-    async with database.read(project) as tx:
-        space = tx.space.id
-    with owner_connection(server.owner_url) as owner:
-        row = owner.execute("SELECT vector_schema FROM control.instance").fetchone()
-        table, operators = f"{project.schema}.vector_{space}", f"{row['vector_schema']}.halfvec_cosine_ops"
-        owner.execute(f"CREATE INDEX ON {table} USING hnsw (vector {operators}) WHERE kind = 0")
-    indexed = await ask(project, "elsewhere", embed=asked, settings=SearchSettings(exact_vectors=10))
-    assert events(indexed) == events(exact)
-    assert indexed.streams_active == list(STREAMS)
 
 
 @pytest.fixture

@@ -5,8 +5,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from service.db.scope import ProjectRef
-from service.search.word_query import read_query
 from service.memory.words import analyse
+from service.search.parse import SearchSettings
+from service.search.word_query import read_query
 from tests.conftest import Memory
 from tests.integration.search.conftest import Ask, events, paths
 
@@ -139,7 +140,7 @@ async def test_an_answer_beside_the_best_match_is_found(project: ProjectRef, mem
     answer = await ask(project, "database pick", explain=True)
     assert events(answer) == saved[:2]
     first, second = (hit.explain for hit in answer.raw_hits)
-    assert second.fts_score == pytest.approx(first.fts_score / 2)
+    assert second.fts_score == pytest.approx(first.fts_score * SearchSettings().neighbour)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

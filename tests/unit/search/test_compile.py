@@ -9,18 +9,20 @@ import pytest
 from service.search.compile import (
     Compiled,
     compile_fusion,
+    compile_names,
     compile_neighbours,
     compile_old_words,
     compile_order,
     compile_seeds,
     compile_shown,
     compile_stage,
+    compile_vectors,
     compile_words,
 )
 
 FILTERS = ("kinds", "since", "until", "as_of", "phrases", "excluded", "tags", "unchanged")
 SHAPES = [(), *itertools.combinations(FILTERS, 1), FILTERS]
-STAGES = ("names", "vectors", "head_vectors", "piece_vectors", "page_vectors", "old_pages")
+NEAR = ("near_all", "near_left", "near_indexed")
 
 
 def check(statement: Compiled) -> None:
@@ -28,14 +30,17 @@ def check(statement: Compiled) -> None:
     numbers = {int(number) for number in re.findall(r"\$(\d+)", statement.sql)}
     assert numbers == set(range(1, len(statement.names) + 1))
     assert "wanted_" not in statement.sql.lower()
-    assert "weighed_terms" not in statement.sql.lower()
+    assert not re.search(r"weighed_terms|each_term|terms_of|best_terms|matched_names", statement.sql.lower())
     assert set(re.findall(r"\bm_0\.(\w+)", statement.sql)) or "UNNEST" in statement.sql
 
 
 @pytest.mark.parametrize("filters", SHAPES)
 def test_stages(filters: tuple[str, ...]) -> None:
-    for name in STAGES:
-        check(compile_stage(name, filters))
+    check(compile_stage("old_pages", filters))
+    for near in NEAR:
+        check(compile_vectors(near, filters))
+    for matched in (False, True):
+        check(compile_names(filters, matched))
     check(compile_words(filters, ("term", "phrase", "term")))
     check(compile_fusion(filters))
     check(compile_neighbours(filters))
@@ -44,6 +49,18 @@ def test_stages(filters: tuple[str, ...]) -> None:
 def test_statements_without_filters() -> None:
     for statement in (compile_seeds(), compile_order(), compile_shown(), compile_old_words(("term",)), compile_stage("facts")):
         check(statement)
+
+
+def test_each_term_is_a_column_where_events_are_read_with_their_neighbours() -> None:
+    sql = compile_words((), ("term", "phrase")).sql
+    assert sql.count("AS term_1") == sql.count("AS term_2") == 1
+    assert "MAX(n.share * n.term_1) + MAX(n.share * n.term_2)" in sql
+    assert "term_3" not in sql
+
+
+def test_names_that_matched_are_gathered_only_when_asked_for() -> None:
+    assert "ARRAY_AGG(c.name" in compile_names((), True).sql
+    assert "ARRAY_AGG(c.name" not in compile_names((), False).sql
 
 
 def test_a_filter_stands_in_each_place_where_owners_are_chosen() -> None:

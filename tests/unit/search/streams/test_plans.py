@@ -8,7 +8,6 @@ from service.search.answer import Found
 from service.search.parse import SearchSettings
 from service.search.streams.entity import choose_starts, read_names, started_values
 from service.search.streams.fts import WordFacts, lift, limit_candidates, plan_words
-from service.search.streams.vector import choose_statements, index_settings
 from service.search.word_query import read_query
 
 FACTS = WordFacts({"rare": 2, "often": 900, "alway": 1_000, "テス": 5, "スト": 3}, {"测": 7}, 1_000, 20_000)
@@ -94,16 +93,3 @@ def test_the_rarest_words_may_begin_names() -> None:
     frequencies = {"often": 900, "rare": 2, "alway": 1_000}
     assert choose_starts(names, ["ledger service"], frequencies) == ["rare", "often", "always"]
     assert started_values(["a%b", "c.d"]) == {"pieces": [r"%a\%b%", "%c.d%"], "pattern": r"(^|[^[:alnum:]])(a\%b|c\.d)"}
-
-
-@pytest.mark.parametrize(
-    ("indexed", "statements"),
-    [([], ("vectors",)), (["(kind = 0)"], ("head_vectors", "piece_vectors", "page_vectors"))],
-)
-def test_vectors_go_through_indexes_where_there_are_any(indexed: list[str], statements: tuple[str, ...]) -> None:
-    assert choose_statements(indexed) == statements
-
-
-def test_old_pgvector_has_no_iterative_scan() -> None:
-    assert "hnsw__iterative_scan" not in index_settings("0.7.4", SearchSettings())
-    assert index_settings("0.8.6", SearchSettings())["hnsw__iterative_scan"] == "relaxed_order"

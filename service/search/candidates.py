@@ -1,0 +1,77 @@
+"""What the streams found, as it travels from one statement to the next.
+
+In: rows of a stream that the database has packed into lists; `Found` where a candidate is looked at one by one. Out: `Candidates`, whose
+lists stay in Postgres's own writing: thousands of objects a call would cost more than the statements that make and read them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+import msgspec
+
+from service.search.answer import STREAMS, Found, Stream
+
+_NONE = "NULL"
+
+
+class Candidates(msgspec.Struct, frozen=True):
+    """Pages or events of one project: `ids`, `passages` and `scores` run side by side, each as `1,2,3`. `place` numbers the project.
+
+    `names` are what matched, of each, where that was asked for; `itself` are those whose id, path or title the query gives.
+    """
+
+    place: int
+    is_page: bool
+    count: int
+    ids: str
+    passages: str
+    scores: str
+    names: Sequence[Sequence[str]] = ()
+    itself: tuple[int, ...] = ()
+
+    def unpack(self) -> list[Found]:
+        """Each candidate by itself."""
+        passages = [None if text == _NONE else int(text) for text in self.passages.split(",")]
+        names = [tuple(each) for each in self.names] or [()] * self.count
+        columns = zip(map(int, self.ids.split(",")), passages, map(float, self.scores.split(",")), names, strict=True)
+        return [Found(self.place, self.is_page, *column, itself=column[0] in self.itself) for column in columns]
+
+
+def read_packed(place: int, rows: Iterable[Mapping[str, Any]]) -> list[Candidates]:
+    """Rows of a packed statement: pages or events, how many, and the lists."""
+    return [Candidates(place, row["is_page"], row["number"], row["ids"], row["passages"], row["scores"]) for row in rows]
+
+
+def pack(found: Sequence[Found]) -> list[Candidates]:
+    """The same for candidates that are known one by one."""
+    packed: list[Candidates] = []
+    for (place, is_page), items in groupby(sorted(found, key=_owner), key=_owner):
+        group = list(items)
+        ids, scores = (",".join(map(str, column)) for column in ([item.id for item in group], [item.score for item in group]))
+        passages = ",".join(_NONE if item.passage is None else str(item.passage) for item in group)
+        itself = tuple(item.id for item in group if item.itself)
+        packed.append(Candidates(place, is_page, len(group), ids, passages, scores, [item.names for item in group], itself))
+    return packed
+
+
+def unpack(packed: Iterable[Candidates]) -> list[Found]:
+    """Each candidate by itself."""
+    return [item for part in packed for item in part.unpack()]
+
+
+def candidate_values(found: Mapping[Stream, Sequence[Candidates]]) -> dict[str, Any]:
+    """What fusing takes: for each list the number of its stream and what it holds."""
+    lists = [(STREAMS.index(stream) + 1, each) for stream, packed in found.items() for each in packed]
+    return {
+        "streams": [stream for stream, _ in lists],
+        "places": [each.place for _, each in lists],
+        "pages": [each.is_page for _, each in lists],
+        "ids": ["{" + each.ids + "}" for _, each in lists],
+        "passages": ["{" + each.passages + "}" for _, each in lists],
+        "scores": ["{" + each.scores + "}" for _, each in lists],
+    }
+
+
+def _owner(item: Found) -> tuple[int, bool]:
+    return item.place, item.is_page

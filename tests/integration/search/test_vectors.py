@@ -1,0 +1,112 @@
+"""The vector stream on projects that are large enough for indexes: what is near is found, through filters too, or its absence is said."""
+
+from collections.abc import AsyncIterator, Sequence
+
+import numpy as np
+import pytest
+import pytest_asyncio
+
+from service.db.embedded import EmbeddedServer
+from service.db.pools import Database
+from service.db.scope import ProjectRef
+from service.search.answer import SearchAnswer
+from service.search.parse import SearchSettings, parse_arguments
+from service.search.run import memory_query
+from service.tenants.migrate import MigrationReport
+from service.tenants.owner import owner_connection
+from tests.conftest import Memory, Projects
+from tests.integration.search.conftest import FixedEmbedder
+
+DIM = 16
+NEAR, FAR = 1_500, 60
+CENTRES = np.random.default_rng(5).standard_normal((30, DIM))
+
+
+def clustered(chance: np.random.Generator, centre: int, spread: float = 0.6) -> list[float]:
+    vector = CENTRES[centre] + spread * chance.standard_normal(DIM)
+    return [float(number) for number in vector / np.linalg.norm(vector)]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def large(projects: Projects, memory: Memory, server: EmbeddedServer) -> ProjectRef:
+    """Notes in 29 clusters, and 60 decisions, tagged, in one that is far from the others; every kind of vector indexed."""
+    project = projects.make(dim=DIM)
+    chance = np.random.default_rng(6)
+    events = [{"summary": f"plain {number}", "tags": ["all/near"]} for number in range(NEAR)]
+    events += [{"summary": f"plain {number}", "kind": "decision", "tags": ["all/far"]} for number in range(FAR)]
+    saved: list[str] = []
+    for first in range(0, len(events), 500):
+        saved += await memory.save(project, events[first : first + 500])
+    centres = [int(centre) for centre in chance.integers(29, size=NEAR)] + [29] * FAR
+    await memory.vectors(project, {event: clustered(chance, centre) for event, centre in zip(saved, centres, strict=True)})
+    with owner_connection(server.owner_url) as owner:
+        row = owner.execute("SELECT vector_schema FROM control.instance").fetchone()
+        space = owner.execute(f"SELECT id FROM {project.schema}.space WHERE current").fetchone()
+        assert row is not None
+        assert space is not None
+        table = f"vector_{space['id']}"
+        for kind in range(3):
+            owner.execute(
+                f"CREATE INDEX {table}_hnsw_{kind} ON {project.schema}.{table} "
+                f"USING hnsw (vector {row['vector_schema']}.halfvec_cosine_ops) WHERE kind = {kind}"
+            )
+    return project
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def fresh(migrated: MigrationReport) -> AsyncIterator[Database]:
+    opened = await Database.open(migrated.api_url, max_size=2)
+    yield opened
+    await opened.close()
+
+
+class Search:
+    """Questions that no word answers, so that only vectors rank."""
+
+    def __init__(self, database: Database, project: ProjectRef) -> None:
+        self._database = database
+        self._project = project
+
+    async def __call__(self, vector: Sequence[float], settings: SearchSettings, **arguments: object) -> SearchAnswer:
+        request = parse_arguments({"query": "zzz", "limit": 100, "explain": True, **arguments})
+        return await memory_query(self._database, [self._project], request, embed=FixedEmbedder(vector), settings=settings)
+
+
+@pytest.fixture
+def search(fresh: Database, large: ProjectRef) -> Search:
+    return Search(fresh, large)
+
+
+def ranked(answer: SearchAnswer) -> list[str]:
+    hits = [(hit.explain.vector_rank, hit.id) for hit in answer.raw_hits if hit.explain and hit.explain.vector_rank]
+    return [number for _, number in sorted(hits)]
+
+
+async def test_the_indexes_find_what_measuring_finds(search: Search) -> None:
+    chance = np.random.default_rng(7)
+    shares: list[float] = []
+    for number in range(20):
+        vector = clustered(chance, number)
+        exact = ranked(await search(vector, SearchSettings()))
+        indexed = ranked(await search(vector, SearchSettings(exact_vectors=100)))
+        assert len(indexed) == len(exact) == 100
+        shares.append(len(set(indexed[:20]) & set(exact[:20])) / 20)
+    assert sum(shares) / len(shares) >= 0.98
+
+
+@pytest.mark.parametrize("filters", [{"kinds": ["decision"]}, {"tags": ["all/far"]}, {"tags": ["far"], "since": "2020-01-01"}])
+async def test_a_small_scope_far_from_the_query_is_measured_whole(search: Search, filters: dict[str, object]) -> None:
+    vector = clustered(np.random.default_rng(8), 0, 0.1)
+    answer = await search(vector, SearchSettings(exact_vectors=100, ef_search=10), **filters)
+    assert len(ranked(answer)) == FAR
+    assert {hit.kind for hit in answer.raw_hits} == {"decision"}
+    cosines = [hit.explain.cosine or 0.0 for hit in answer.raw_hits if hit.explain]
+    assert cosines == sorted(cosines, reverse=True)
+    assert not answer.partial
+
+
+async def test_a_scope_too_large_to_measure_goes_through_the_index(search: Search) -> None:
+    vector = clustered(np.random.default_rng(9), 3)
+    answer = await search(vector, SearchSettings(exact_vectors=100), kinds=["note"])
+    assert ranked(answer) == ranked(await search(vector, SearchSettings(), kinds=["note"]))
+    assert not answer.partial

@@ -1,0 +1,32 @@
+"""Candidates travel as lists and are the same when unpacked."""
+
+from service.search.answer import Found
+from service.search.candidates import candidate_values, pack, unpack
+
+FOUND = [
+    Found(2, False, 7, None, 0.1, ("Ada",)),
+    Found(1, True, 3, 30, 1e-20, ("a.md", "b"), itself=True),
+    Found(1, False, 5, 50, 2.5),
+    Found(1, True, 4, None, 1 / 3),
+]
+
+
+def test_what_is_packed_comes_out_again() -> None:
+    packed = pack(FOUND)
+    assert [(part.place, part.is_page, part.count) for part in packed] == [(1, False, 1), (1, True, 2), (2, False, 1)]
+    assert sorted(unpack(packed), key=lambda item: item.id) == sorted(FOUND, key=lambda item: item.id)
+
+
+def test_lists_are_arrays_of_postgres() -> None:
+    values = candidate_values({"fts": pack(FOUND[1:3]), "vector": pack(FOUND[:1])})
+    assert values["streams"] == [1, 1, 4]
+    assert values["places"] == [1, 1, 2]
+    assert values["pages"] == [False, True, False]
+    assert values["ids"] == ["{5}", "{3}", "{7}"]
+    assert values["passages"] == ["{50}", "{30}", "{NULL}"]
+    assert values["scores"] == ["{2.5}", "{1e-20}", "{0.1}"]
+
+
+def test_nothing_is_no_list() -> None:
+    assert pack([]) == []
+    assert candidate_values({"fts": []})["ids"] == []
