@@ -3,11 +3,10 @@
 In: what is to be bound. Out: `$n` with its type written out, so that Postgres infers nothing; `slots` in order.
 """
 
-from functools import cache
-
 import msgspec
 from sqlglot import exp
 
+from service.graph.relations.protocol import cast
 from service.graph.values import Equals, Fitting, Found, Members, Ordered, Piece, Verdict
 
 
@@ -27,12 +26,6 @@ def place(slot: Given) -> int:
     return slot.left.at if isinstance(slot, Found | Verdict) else slot.given.at
 
 
-@cache
-def _type(sql_type: str) -> exp.DataType:
-    """A type by its name, which is read once."""
-    return exp.DataType.build(sql_type, dialect="postgres")
-
-
 class Slots:
     """The parameters asked for so far."""
 
@@ -42,7 +35,7 @@ class Slots:
     def place(self, slot: Slot, sql_type: str) -> exp.Expr:
         """The SQL of a bound value."""
         number = self._numbers.setdefault((slot, sql_type), len(self._numbers) + 1)
-        return exp.cast(exp.Parameter(this=exp.Literal.number(number)), _type(sql_type))
+        return cast(exp.Parameter(this=exp.Literal.number(number)), sql_type)
 
     @property
     def slots(self) -> tuple[Slot, ...]:

@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from service.graph.relations.protocol import Fraction, Shape, Step, column, table
+from service.graph.relations.protocol import Fraction, Shape, Step, cast, column, table
 from service.graph.relations.vectors import cosine, heads
 
 
@@ -13,7 +13,7 @@ class Far(Shape, frozen=True, kw_only=True):
         """One row when the cosine is below `max`; none when one of the two has no vector."""
         if step.far is None:
             raise ValueError("FAR is walked with both ends bound")
-        most = step.given("max", "float8") or exp.cast(exp.Literal.number("0.5"), "float8")
+        most = step.given("max", "float8") or cast(exp.Literal.number("0.5"), "float8")
         value = cosine("n", "o")
         return (
             exp.select(column("o", "owner_id").as_("far"), value.as_("cos"))

@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from service.graph.relations.protocol import Choice, Shape, Step, among, column, table
+from service.graph.relations.protocol import Choice, Shape, Step, among, cast, column, table
 
 SOURCES = ("thread", "chunk_order", "file_name", "folder_name", "topic_segment", "user_manual", "version_up")
 
@@ -30,7 +30,7 @@ class Next(Shape, frozen=True, kw_only=True):
 def _path(step: Step, length: int) -> exp.Select:
     near, far = ("from_id", "to_id") if step.near_is_left else ("to_id", "from_id")
     last = f"n{length}"
-    hops = exp.cast(exp.Literal.number(length), "bigint")
+    hops = cast(exp.Literal.number(length), "bigint")
     path = exp.select(column(last, far).as_("far"), hops.as_("hops"), column("n1", "source").as_("source")).from_(
         table("next_link", "n1"), copy=False
     )

@@ -4,6 +4,7 @@ Each relation is one file that makes one object of this shape; `registry` lists 
 """
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Literal, Protocol
 
 import msgspec
@@ -153,6 +154,16 @@ def table(name: str, alias: str) -> exp.Table:
 def column(alias: str, name: str) -> exp.Column:
     """A column, quoted: `timestamp` is a type's name too."""
     return exp.column(exp.to_identifier(name, quoted=name == "timestamp"), table=alias)
+
+
+@cache
+def _type(name: str) -> exp.DataType:
+    return exp.DataType.build(name, dialect="postgres")
+
+
+def cast(value: exp.Expr, sql_type: str) -> exp.Cast:
+    """`value` as a type, whose name is read once: reading it costs more than all else of a cast."""
+    return exp.Cast(this=value, to=_type(sql_type).copy())
 
 
 def among(value: exp.Expr, listed: exp.Expr) -> exp.EQ:

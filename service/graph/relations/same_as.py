@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from service.graph.relations.protocol import Fraction, Shape, Step, column, table
+from service.graph.relations.protocol import Fraction, Shape, Step, cast, column, table
 
 
 class SameAs(Shape, frozen=True, kw_only=True):
@@ -18,7 +18,7 @@ class SameAs(Shape, frozen=True, kw_only=True):
 
 def _side(step: Step, near: str, far: str) -> exp.Select:
     # Stored as real: by way of numeric 0.9 stays 0.9.
-    confidence = exp.cast(exp.cast(column("s", "confidence"), "numeric"), "float8")
+    confidence = cast(cast(column("s", "confidence"), "numeric"), "float8")
     edges = exp.select(column("s", far).as_("far"), confidence.as_("confidence")).from_(table("alias", "s"), copy=False)
     return edges.where(column("s", near).eq(step.near), copy=False)
 

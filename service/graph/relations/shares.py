@@ -2,11 +2,11 @@
 
 from sqlglot import exp
 
-from service.graph.relations.protocol import Fraction, Shape, Step, Whole, column, table
+from service.graph.relations.protocol import Fraction, Shape, Step, Whole, cast, column, table
 
 # One more than an answer shows, so that it can say that there are more.
 VIA_READ = 11
-_PLACES = exp.cast(exp.Literal.number("1000000000000"), "float8")
+_PLACES = cast(exp.Literal.number("1000000000000"), "float8")
 
 
 class Shares(Shape, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ def _neighbours(step: Step, near: exp.Expr, far: exp.Expr | None, wanted: frozen
     )
     if far is not None:
         found = found.where(column("q", "event_id").eq(far.copy()), copy=False)
-    values = {"count": count, "weight": _weight(), "via": _via("p", "entity_id"), "hops": exp.cast(exp.Literal.number(1), "bigint")}
+    values = {"count": count, "weight": _weight(), "via": _via("p", "entity_id"), "hops": cast(exp.Literal.number(1), "bigint")}
     for name in sorted(wanted):
         found = found.select(values[name].as_(name), copy=False)
     if least is not None:
@@ -61,8 +61,8 @@ def _own(near: exp.Expr, *, weighed: bool) -> exp.Select:
     )
     if not weighed:
         return own
-    df = exp.cast(exp.Add(this=exp.Literal.number(1), expression=column("e", "event_count")), "float8")
-    weight = exp.Div(this=exp.cast(exp.Literal.number(1), "float8"), expression=exp.Ln(this=df))
+    df = cast(exp.Add(this=exp.Literal.number(1), expression=column("e", "event_count")), "float8")
+    weight = exp.Div(this=cast(exp.Literal.number(1), "float8"), expression=exp.Ln(this=df))
     own = own.select(column("e", "event_count"), weight.as_("weight"), copy=False)
     return own.join(table("entity", "e"), on=column("e", "id").eq(column("i", "entity_id")), copy=False).offset(
         exp.Literal.number(0), copy=False
@@ -72,7 +72,7 @@ def _own(near: exp.Expr, *, weighed: bool) -> exp.Select:
 def _weight() -> exp.Expr:
     """The sum of 1 / ln(1 + df), to twelve places: below them the order of adding up would show."""
     total = exp.Sum(this=column("p", "weight"))
-    scaled = exp.Add(this=exp.Mul(this=total, expression=_PLACES.copy()), expression=exp.cast(exp.Literal.number("0.5"), "float8"))
+    scaled = exp.Add(this=exp.Mul(this=total, expression=_PLACES.copy()), expression=cast(exp.Literal.number("0.5"), "float8"))
     return exp.Div(this=exp.Floor(this=scaled), expression=_PLACES.copy())
 
 
@@ -81,7 +81,7 @@ def _via(alias: str, number: str) -> exp.Expr:
     listed = exp.Paren(this=exp.ArrayAgg(this=exp.Order(this=column(alias, number), expressions=rarest)))
     first = exp.Slice(this=exp.Literal.number(1), expression=exp.Literal.number(VIA_READ))
     # As text: arrays of unlike lengths cannot travel side by side in one array.
-    return exp.cast(exp.Bracket(this=listed, expressions=[first]), "text")
+    return cast(exp.Bracket(this=listed, expressions=[first]), "text")
 
 
 def _levels(step: Step, low: int, high: int) -> exp.Select:
@@ -94,7 +94,7 @@ def _levels(step: Step, low: int, high: int) -> exp.Select:
         members = _neighbours(step, step.near, None, wanted) if level == 1 else _farther(step, level, wanted)
         query = query.with_(name, as_=members, materialized=True, copy=False)
         if level >= low:
-            hops = exp.cast(exp.Literal.number(level), "bigint").as_("hops")
+            hops = cast(exp.Literal.number(level), "bigint").as_("hops")
             parts.append(
                 exp.select(column(name, "far").as_("far"), hops, *(column(name, p).as_(p) for p in properties)).from_(name, copy=False)
             )

@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from service.graph.relations.protocol import Fraction, Shape, Step, Whole, column, table
+from service.graph.relations.protocol import Fraction, Shape, Step, Whole, cast, column, table
 from service.graph.relations.vectors import cosine, distance, heads
 
 DEFAULT_K = 5
@@ -31,7 +31,7 @@ class Similar(Shape, frozen=True, kw_only=True):
 
 def k_of(step: Step) -> exp.Expr:
     """How many neighbours are asked for."""
-    return step.given("k", "bigint") or exp.cast(exp.Literal.number(DEFAULT_K), "bigint")
+    return step.given("k", "bigint") or cast(exp.Literal.number(DEFAULT_K), "bigint")
 
 
 def _nearest(step: Step, applies: exp.Expr, by: exp.Expr) -> exp.Select:

@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from service.graph.relations.protocol import column
+from service.graph.relations.protocol import cast, column
 
 
 def heads(alias: str) -> exp.EQ:
@@ -17,5 +17,5 @@ def distance(left: str, right: str) -> exp.Operator:
 
 def cosine(left: str, right: str) -> exp.Expr:
     """The cosine; null where a vector is missing or has no direction."""
-    value = exp.Sub(this=exp.cast(exp.Literal.number(1), "float8"), expression=exp.Paren(this=distance(left, right)))
-    return exp.Nullif(this=exp.Paren(this=value), expression=exp.cast(exp.Literal.string("NaN"), "float8"))
+    value = exp.Sub(this=cast(exp.Literal.number(1), "float8"), expression=exp.Paren(this=distance(left, right)))
+    return exp.Nullif(this=exp.Paren(this=value), expression=cast(exp.Literal.string("NaN"), "float8"))
