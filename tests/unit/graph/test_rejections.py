@@ -258,7 +258,7 @@ def test_the_switch_leaves_the_older_half_on() -> None:
     assert fill(query, PARAMS, GraphLimits(scoped_match=False)).limit == 20
 
 
-@pytest.mark.parametrize("params", ["not json", "[1]", '"x"', "null"])
+@pytest.mark.parametrize("params", ["not json", "[1]", '"x"', "null", "[" * 100_000, '{"a":' * 100_000, "\ud800"])
 def test_params_as_text_hold_an_object(params: str) -> None:
     with pytest.raises(GraphRejection, match="no JSON object"):
         read_params(params)
