@@ -6,7 +6,7 @@ STAMP := $(VENV)/.setup
 TESTED := $(VENV)/.setup-test
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-deep test-deploy check format bench bench-retrieval clean
+.PHONY: help setup run test test-isolation test-deep check format bench bench-retrieval clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,12 @@ run: setup ## Serve on the embedded Postgres, with the sample memory, and ask it
 
 test: $(TESTED) ## Run the tests; they start the services they need
 	$(BIN)/python -m pytest $(ARGS)
+
+test-isolation: $(TESTED) ## Run only the tests that try to get in where they do not belong
+	$(BIN)/python -m pytest tests/isolation tests/integration/sqltool tests/integration/access $(ARGS)
+
+test-deep: $(TESTED) ## Run the long property tests of the graph language (half an hour; seeds are printed)
+	MUNIMENT_DEEP=1 MUNIMENT_GRAPH_PAIRS=20000 $(BIN)/python -m pytest tests/property/graph tests/integration/graph/test_budgets.py -s $(ARGS)
 
 check: $(TESTED) ## Lint, types, the layers' contracts, the SQL
 	$(BIN)/ruff check .

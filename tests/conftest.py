@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from hypothesis import settings
 
 from service.db.embedded import EmbeddedServer, start_embedded
 from service.db.pools import Database
@@ -21,6 +22,9 @@ from service.tenants.migrate import MigrationReport, migrate
 from service.tenants.owner import owner_connection
 
 _COUNT = itertools.count(1)
+# What a run finds must not depend on how busy the machine is, nor in CI on chance.
+settings.register_profile("muniment", deadline=None, derandomize=os.environ.get("CI") == "true", print_blob=True)
+settings.load_profile("muniment")
 
 
 @pytest.fixture(scope="session")
