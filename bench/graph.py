@@ -166,31 +166,25 @@ def _held(backends: Iterable[int]) -> float:
 async def _beside_engines(graph: Graph, room: Room, questions: int) -> None:
     with engines(graph) as found:
         if found:
-            print(f"\n{'beside others, ms':24}{'ours p50':>10}{'p95':>8}{'theirs p50':>12}{'p95':>8}{'times p50':>11}{'p95':>7}   same")
+            heads = "".join(f"{head:>12}{'p95':>8}" for head in ("inside p50", "whole p50", "theirs p50", "times p50", "of whole"))
+            print(f"\n{'beside others, ms':24}{heads}   same")
         for engine in found:
             for recipe in (5, 6):
                 await _beside(engine, [ask(graph, recipe, n) for n in range(questions)], room)
 
 
 async def _beside(engine: Engine, questions: Sequence[Asked], room: Room) -> None:
-    """The whole of ours in the room, texts included, against the numbers alone of theirs."""
-    ours: list[float] = []
-    theirs: list[float] = []
+    """Ours, what is waited for Postgres and the whole with texts and notes, against the numbers alone of theirs."""
+    taken: list[list[float]] = [[], [], []]
     same = 0
     for asked in questions:
-        answer = await room.ours(asked)
-        same += plain(asked.recipe, answer.rows) == engine.ask(asked)
-        mine: list[float] = []
-        other: list[float] = []
-        for _ in range(3):
-            began = time.perf_counter()
-            await room.ours(asked)
-            mine.append(time.perf_counter() - began)
-            other.append(_taken(lambda asked=asked: engine.ask(asked)))
-        ours.append(min(mine))
-        theirs.append(min(other))
-    us, them = percentiles(ours), percentiles(theirs)
-    times = f"{us.p50:10.2f}{us.p95:8.2f}{them.p50:12.2f}{them.p95:8.2f}{them.p50 / us.p50:11.1f}{them.p95 / us.p95:7.1f}"
+        same += plain(asked.recipe, (await room.ours(asked)).rows) == engine.ask(asked)
+        tries = [(*await room.timed(asked), _taken(lambda asked=asked: engine.ask(asked)) * 1000) for _ in range(3)]
+        for values, each in zip(taken, zip(*tries, strict=True), strict=True):
+            values.append(min(each) / 1000)
+    inside, whole, theirs = map(percentiles, taken)
+    times = "".join(f"{each.p50:12.2f}{each.p95:8.2f}" for each in (inside, whole, theirs))
+    times += "".join(f"{theirs.p50 / each.p50:12.1f}{theirs.p95 / each.p95:8.1f}" for each in (inside, whole))
     print(f"{f'recipe {questions[0].recipe}, {engine.name}':24}{times}   {same} of {len(questions)}", flush=True)
 
 
