@@ -6,7 +6,7 @@ Role, search path and limits are SET LOCAL by one simple query, so that they end
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
@@ -133,7 +133,8 @@ async def _roll_back(connection: Connection) -> None:
     try:
         await connection.execute("ROLLBACK", timeout=5)
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
-        connection.terminate()
+        with suppress(asyncpg.InterfaceError):  # the driver may have given it up itself by now
+            connection.terminate()
 
 
 @asynccontextmanager
