@@ -3,24 +3,26 @@
 In: a passage's text, the query's lexemes. Out: HTML in which only `<mark>` is markup, around the words that match.
 """
 
+from collections.abc import Iterator
 from html import escape
 from typing import Final
 
 import msgspec
 
 from service.memory.scripts import normalise_with_origins
+from service.memory.words import TOKEN, Word, read_tokens
 from service.search.word_query import WordQuery
-from service.memory.words import Word, read_tokens
 
 LENGTH: Final = 260
 MAX_TEXT: Final = 20_000
 
 
 class Marks(msgspec.Struct, frozen=True):
-    """What is marked: lexemes, and beginnings of lexemes."""
+    """What is marked: lexemes, and beginnings of lexemes. `known` holds where in a token it is, of the tokens that were looked at."""
 
     lexemes: frozenset[str]
     beginnings: tuple[str, ...] = ()
+    known: dict[str, tuple[tuple[int, int, str], ...]] = msgspec.field(default_factory=dict)
 
     @classmethod
     def of(cls, query: WordQuery) -> "Marks":
@@ -41,6 +43,21 @@ class Marks(msgspec.Struct, frozen=True):
                 if lexeme and lexeme.startswith(self.beginnings):
                     return lexeme
         return None
+
+    def find_in(self, token: str) -> tuple[tuple[int, int, str], ...]:
+        """Where in a token something matches, and which lexeme; texts of one answer share most of their tokens."""
+        spans = self.known.get(token)
+        if spans is None:
+            spans = self.known[token] = tuple(self._look_at(token))
+        return spans
+
+    def _look_at(self, token: str) -> Iterator[tuple[int, int, str]]:
+        for at, words, _ in read_tokens(token):
+            for word in words:
+                lexeme = self.find(word)
+                if lexeme is not None:
+                    longest = word.end if lexeme in self.lexemes else word.start + max(map(len, self.beginnings))
+                    yield at + word.start, at + min(word.end, longest), lexeme
 
 
 def make_snippet(text: str, marks: Marks) -> str:
@@ -65,15 +82,10 @@ def _find_spans(text: str, marks: Marks) -> list[tuple[int, int, str]]:
     """Where the text matches, and which lexeme, in order."""
     normal, origins = normalise_with_origins(text)
     spans: list[tuple[int, int, str]] = []
-    for at, words, _ in read_tokens(normal):
-        for word in words:
-            lexeme = marks.find(word)
-            if lexeme is None:
-                continue
-            start, end = at + word.start, at + word.end
-            if lexeme not in marks.lexemes:
-                end = min(end, start + max(len(mark) for mark in marks.beginnings))
-            spans.append((origins[start], origins[end], lexeme) if origins else (start, end, lexeme))
+    for match in TOKEN.finditer(normal):
+        for start, end, lexeme in marks.find_in(match.group()):
+            low, high = match.start() + start, match.start() + end
+            spans.append((origins[low], origins[high], lexeme) if origins else (low, high, lexeme))
     return sorted(spans)
 
 

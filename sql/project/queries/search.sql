@@ -231,13 +231,13 @@ UNION ALL
 (
     SELECT false AS is_page, v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) AS distance
     FROM m_0.vector_0 AS v WHERE v.kind = 1 AND wanted_event(v.owner_id)
-    ORDER BY v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) LIMIT :nearest::bigint
+    ORDER BY v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) LIMIT :stream_size::bigint
 )
 UNION ALL
 (
     SELECT true AS is_page, v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) AS distance
     FROM m_0.vector_0 AS v WHERE v.kind = 2 AND wanted_page(v.owner_id)
-    ORDER BY v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) LIMIT :nearest::bigint
+    ORDER BY v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) LIMIT :stream_size::bigint
 );
 
 -- name: nearest
