@@ -4,6 +4,7 @@ In: a passage's text, the query's lexemes. Out: HTML in which only `<mark>` is m
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from html import escape
 from typing import Final
 
@@ -52,12 +53,16 @@ class Marks(msgspec.Struct, frozen=True):
         return spans
 
     def _look_at(self, token: str) -> Iterator[tuple[int, int, str]]:
-        for at, words, _ in read_tokens(token):
-            for word in words:
-                lexeme = self.find(word)
-                if lexeme is not None:
-                    longest = word.end if lexeme in self.lexemes else word.start + max(map(len, self.beginnings))
-                    yield at + word.start, at + min(word.end, longest), lexeme
+        for at, word in _read_token(token):
+            lexeme = self.find(word)
+            if lexeme is not None:
+                longest = word.end if lexeme in self.lexemes else word.start + max(map(len, self.beginnings))
+                yield at + word.start, at + min(word.end, longest), lexeme
+
+
+@lru_cache(maxsize=1 << 14)
+def _read_token(token: str) -> tuple[tuple[int, Word], ...]:
+    return tuple((at, word) for at, words, _ in read_tokens(token) for word in words)
 
 
 def make_snippet(text: str, marks: Marks) -> str:
