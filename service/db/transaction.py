@@ -157,6 +157,10 @@ async def named_errors(project: ProjectRef | None = None) -> AsyncGenerator[None
         asyncpg.AdminShutdownError,
         asyncpg.CrashShutdownError,
         asyncpg.TooManyConnectionsError,
-        ConnectionError,
+        asyncpg.InternalClientError,
+        asyncpg.InterfaceError,
+        OSError,
     ) as error:
+        if isinstance(error, ValueError | TimeoutError):  # a value that cannot be sent; time that ran out elsewhere
+            raise
         raise DatabaseUnavailable from error

@@ -20,7 +20,6 @@ from service.memory.redact import STANDARD, Redactor
 
 MOST_IDS: Final = 100
 LARGE: Final = 20_000
-EVENTS_A_PAUSE: Final = 20
 
 
 class SavedEvent(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -67,18 +66,11 @@ async def save_events(
 
     An event that cannot be stored (or an error that stands in its place, when it could not even be read) fails alone.
     """
-    rows = EventRows()
-    results: list[SavedEvent | MunimentError] = []
-    for item, event in enumerate(events):
-        try:
-            if isinstance(event, MunimentError):
-                raise event
-            if len(event.content or "") > LARGE or item % EVENTS_A_PAUSE == EVENTS_A_PAUSE - 1:
-                await asyncio.sleep(0)  # other calls go on meanwhile
-            redacted = add_event(rows, item, event, author, redactor)
-            results.append(SavedEvent("", 0, redacted=redacted))
-        except MunimentError as error:
-            results.append(error)
+    # Much text takes a while to read: other calls go on meanwhile.
+    if sum(len(event.content or event.summary) for event in events if isinstance(event, EventInput)) > LARGE:
+        rows, results = await asyncio.to_thread(_prepare, events, author, redactor)
+    else:
+        rows, results = _prepare(events, author, redactor)
     saved: list[Any] = []
     if rows.events:
         async with database.write(project) as tx:
@@ -95,6 +87,22 @@ async def save_events(
             if isinstance(head, SavedEvent) and not head.known:
                 head.chunks.append(public_id("evt", row["id"]))
     return results
+
+
+def _prepare(
+    events: Sequence[EventInput | MunimentError], author: str | None, redactor: Redactor
+) -> tuple[EventRows, list[SavedEvent | MunimentError]]:
+    """The rows of the events that can be stored, and for each event a result that waits for its number, or its error."""
+    rows = EventRows()
+    results: list[SavedEvent | MunimentError] = []
+    for item, event in enumerate(events):
+        try:
+            if isinstance(event, MunimentError):
+                raise event
+            results.append(SavedEvent("", 0, redacted=add_event(rows, item, event, author, redactor)))
+        except MunimentError as error:
+            results.append(error)
+    return rows, results
 
 
 async def save_event(

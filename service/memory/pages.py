@@ -24,7 +24,7 @@ from service.memory.redact import STANDARD, Redactor, Tally
 from service.memory.scripts import fold_name
 from service.memory.text import clean_name, clean_text, cut_words
 
-LARGE: Final = 100_000
+LARGE: Final = 20_000
 LONGEST_PATH: Final = 500
 LONGEST_TITLE: Final = 500
 MOST_ALIASES: Final = 50

@@ -3,6 +3,7 @@
 In: rows as Postgres wrote them, the names of the columns, the limits. Out: `SqlAnswer`. No I/O.
 """
 
+import json
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -23,6 +24,9 @@ class SqlAnswer(msgspec.Struct, frozen=True):
     notes: list[str]
 
 
+_LONGEST_INTEGER: Final = 300
+
+
 def _float(text: str) -> float | str:
     """A number that no double holds stays text."""
     value = float(text)
@@ -32,11 +36,19 @@ def _float(text: str) -> float | str:
 _DECODER: Final = msgspec.json.Decoder(dict[str, Any], float_hook=_float)
 
 
+def _read_row(line: str) -> list[Any]:
+    """The values of a row; integers of thousands of digits, which no decoder takes, stay text."""
+    try:
+        return list(_DECODER.decode(line).values())
+    except msgspec.ValidationError:
+        return list(json.loads(line, parse_int=lambda digits: int(digits) if len(digits) < _LONGEST_INTEGER else digits).values())
+
+
 def make_answer(columns: Sequence[str], lines: Sequence[str | None], most_bytes: int) -> SqlAnswer:
     """Rows from their JSON; a null line says that the byte limit was reached."""
     notes: list[str] = []
     too_long = bool(lines) and lines[-1] is None
-    rows = [list(_DECODER.decode(line).values()) for line in lines[:MOST_ROWS] if line is not None]
+    rows = [_read_row(line) for line in lines[:MOST_ROWS] if line is not None]
     if too_long:
         notes.append(f"rows cut at {most_bytes} bytes: {len(rows)} given; select fewer or shorter columns, such as left(content, 200)")
     elif len(lines) > MOST_ROWS:

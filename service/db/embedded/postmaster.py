@@ -24,8 +24,9 @@ _ABORT_SECONDS = 15.0
 _PAUSE_SECONDS = 0.05
 _LAST_LINES = 12
 _READ_SECONDS = 1.0
-_RESTARTS = 5
-_RESTART_SECONDS = 3600.0
+_REMEMBERED = 8
+_RECENT_SECONDS = 300.0
+_LONGEST_PAUSE = 30.0
 
 
 class ServerLog:
@@ -71,7 +72,8 @@ class Postmaster:
         self._log = log
         self._kept = False
         self._guard = threading.Lock()
-        self._restarts: deque[float] = deque(maxlen=_RESTARTS)
+        self._stopping = threading.Event()
+        self._restarts: deque[float] = deque(maxlen=_REMEMBERED)
         started: Future[subprocess.Popen[bytes]] = Future()
         # A thread that lasts as long as the server: Linux ends a child with the thread that started it, not with the process.
         self._thread = threading.Thread(target=self._run, args=(started,), name="postgres", daemon=True)
@@ -99,23 +101,31 @@ class Postmaster:
                 self._log.write(line)
 
     def _again(self, ended: subprocess.Popen[bytes]) -> subprocess.Popen[bytes] | None:
-        with self._guard:
-            now = time.monotonic()
-            often = len(self._restarts) == _RESTARTS and now - self._restarts[0] < _RESTART_SECONDS
-            # Exit 0 is a shutdown that somebody asked for.
-            if not self._kept or often or ended.returncode == 0:
-                return None
-            self._restarts.append(now)
-            self._log.write(b"Muniment: the server was killed and is started again\n")
-            try:
-                self.process = self._launch()
-            except (OSError, EmbeddedPostgresError) as error:
-                self._log.write(f"Muniment: the server cannot be started again: {error}\n".encode())
-                return None
-            return self.process
+        """The next server process; one that keeps ending, as on a full disk, is started again after pauses that grow."""
+        if ended.returncode == 0:  # a shutdown that somebody asked for
+            return None
+        while self._kept:
+            self._stopping.wait(self._pause())
+            with self._guard:
+                if not self._kept:
+                    return None
+                self._restarts.append(time.monotonic())
+                self._log.write(b"Muniment: the server ended and is started again\n")
+                try:
+                    self.process = self._launch()
+                except (OSError, EmbeddedPostgresError) as error:
+                    self._log.write(f"Muniment: the server cannot be started again yet: {error}\n".encode())
+                else:
+                    return self.process
+        return None
+
+    def _pause(self) -> float:
+        """Seconds before the next start: none after the first two ends, then more with each."""
+        recent = sum(time.monotonic() - moment < _RECENT_SECONDS for moment in self._restarts)
+        return 0.0 if recent < 2 else min(float(2**recent) / 4, _LONGEST_PAUSE)
 
     def keep(self) -> None:
-        """From now on, and until it is stopped, a server that is killed is started again, a few times an hour at most."""
+        """From now on, and until it is stopped, a server that is killed is started again."""
         self._kept = True
 
     @property
@@ -129,6 +139,7 @@ class Postmaster:
 
     def stop(self) -> None:
         """Ends the server by a fast shutdown: sessions are cut off, all that is committed is on disk."""
+        self._stopping.set()
         with self._guard:
             self._kept = False
         for number, seconds in ((signal.SIGINT, _STOP_SECONDS), (signal.SIGQUIT, _ABORT_SECONDS)):

@@ -1,10 +1,15 @@
 import asyncio
+from pathlib import Path
 
 import pytest
 
+from service.db.embedded import start_embedded
+from service.db.pools import Database
 from service.db.scope import ProjectRef
+from service.errors import DatabaseUnavailable
 from service.memory.event_rows import EventInput
 from service.memory.events import SavedEvent, delete_event, read_events, save_event, save_events
+from service.tenants.migrate import migrate
 from tests.conftest import Memory, Projects
 
 
@@ -96,3 +101,15 @@ def test_projects_share_a_workspace(projects: Projects) -> None:
     one, two = projects.make("shared"), projects.make("shared")
     assert one.role == two.role
     assert one.schema != two.schema
+
+
+async def test_a_database_that_is_gone_is_said_so(tmp_path: Path) -> None:
+    """Its socket is missing, as after a crash: no error of the driver's comes out."""
+    own = start_embedded(tmp_path / "own")
+    report = migrate(own.owner_url, superuser_allowed=True)
+    gone = await Database.open(report.api_url)
+    own.stop()
+    for _ in range(3):
+        with pytest.raises(DatabaseUnavailable):
+            await gone.control("find_projects", 1)
+    await gone.close()
