@@ -1,0 +1,36 @@
+"""Statements of one call share a transaction: one that is cut costs only itself."""
+
+import pytest
+
+from service.db.budget import Budget, Cut
+from service.db.pools import Database
+from service.db.scope import ProjectRef
+
+ENDLESS = "SELECT count(*) AS n FROM generate_series(1, 100000000000) AS s"
+
+
+async def test_a_cut_statement_leaves_the_others_and_the_settings(database: Database, project: ProjectRef) -> None:
+    async with database.read(project) as tx:
+        await tx.set_local(plan_cache_mode="force_generic_plan")
+        budget = Budget(60_000, 50)
+        for number in range(2):
+            assert await tx.fetchval("SELECT $1::integer", number, budget=budget) == number
+            with pytest.raises(Cut) as cut:
+                await tx.fetch(ENDLESS, budget=budget)
+            assert cut.value.reason == "statement_timeout"
+        assert await tx.fetchval("SHOW plan_cache_mode", budget=budget) == "force_generic_plan"
+        assert await tx.fetchval("SHOW statement_timeout", budget=budget) == "50ms"
+
+
+async def test_what_was_written_before_a_cut_stays(database: Database, project: ProjectRef) -> None:
+    budget = Budget(60_000, 50)
+    async with database.write(project) as tx:
+        await tx.fetch("SELECT 1", budget=budget)
+        await tx.execute("UPDATE m_0.counter SET events = 41")
+        await tx.fetch("UPDATE m_0.counter SET pages = 7 RETURNING pages")
+        with pytest.raises(Cut):
+            await tx.fetch(ENDLESS, budget=budget)
+    async with database.read(project) as tx:
+        row = await tx.fetchrow("SELECT events, pages FROM m_0.counter")
+    assert row is not None
+    assert tuple(row) == (41, 7)
