@@ -54,12 +54,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     embedding_query_prefix: str = ""
     embedding_document_prefix: str = ""
     embedding_timeout_ms: Positive = 2_000
-    rerank_provider: Literal["none", "chat", "rerank"] = "none"
-    rerank_url: str | None = None
     embedding_previous_url: str | None = None
     embedding_previous_key: str = ""
     embedding_previous_query_prefix: str = ""
     embedding_stale_days: Annotated[int, Meta(ge=0, le=36_500)] = 0
+    rerank_provider: Literal["none", "chat", "rerank"] = "none"
+    rerank_url: str | None = None
     rerank_key: str = ""
     rerank_model: str | None = None
     rerank_deadline_ms: Positive = 20_000

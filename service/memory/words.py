@@ -17,10 +17,10 @@ import Stemmer
 
 from service.memory.scripts import MARKS, STOP_WORDS, UNSPACED, fold_word, normalise
 
-MAX_LEXEME: Final = 100         # characters; longer runs are indexed by their start
-MAX_COMPOUND: Final = 512       # characters of a chain such as a path or an encoded blob that are read at all
-MAX_PARTS: Final = 8            # more humps than this are noise, not an identifier
-MAX_POSITION: Final = 16_383    # limits of tsvector
+MAX_LEXEME: Final = 100  # characters; longer runs are indexed by their start
+MAX_COMPOUND: Final = 512  # characters of a chain such as a path or an encoded blob that are read at all
+MAX_PARTS: Final = 8  # more humps than this are noise, not an identifier
+MAX_POSITION: Final = 16_383  # limits of tsvector
 MAX_POSITIONS: Final = 255
 MAX_BYTES: Final = 1_000_000
 

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from service.errors import TooLong
+from service.memory.scripts import fold_name
 from service.memory.text import clean_text
 from service.search.parse import MAX_LIMIT, MAX_QUERY, SearchRequest
-from service.memory.scripts import fold_name
 from service.search.streams.entity import NameQuery, read_names
 from service.search.word_query import LONGEST_TYPED, WordQuery, read_query
 

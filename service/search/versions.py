@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import msgspec
 
+from service.memory.scripts import fold_name
+from service.memory.words import analyse
 from service.search.answer import Found
 from service.search.compile import compile_old_words, compile_stage
-from service.memory.scripts import fold_name
 from service.search.stages import Stage
 from service.search.streams.fts import WordPlan
-from service.memory.words import analyse
 
 MAX_BODY: Final = 20_000
 MAX_PAGES: Final = 300

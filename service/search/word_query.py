@@ -12,9 +12,9 @@ import msgspec
 from service.memory.scripts import HANGUL, KATAKANA, UNSPACED, normalise
 from service.memory.words import MAX_COMPOUND, PIECE, TOKEN, Word, quote, read_words, split_token, split_unspaced
 
-MAX_TERMS: Final = 4_000    # distinct terms read from one query
-MAX_OPERATORS: Final = 32   # phrases, and excluded words, read from one query; lexemes in one phrase
-LONGEST_TYPED: Final = 100   # words; a longer query is a pasted text, whose quotes and dashes are its own
+MAX_TERMS: Final = 4_000  # distinct terms read from one query
+MAX_OPERATORS: Final = 32  # phrases, and excluded words, read from one query; lexemes in one phrase
+LONGEST_TYPED: Final = 100  # words; a longer query is a pasted text, whose quotes and dashes are its own
 _OPERATOR: Final = re.compile(
     r'(?P<not>(?<!\S)-)?["\u201c\u201d](?P<phrase>[^"\u201c\u201d]*)["\u201c\u201d]|(?<!\S)-(?P<word>[^\W\d_]\w[^\s"\u201c\u201d]*)'
 )

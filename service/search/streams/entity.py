@@ -14,7 +14,7 @@ from service.memory.scripts import STOP_WORDS, UNSPACED, fold_name, fold_word, n
 from service.memory.words import analyse_word
 
 MAX_NAME_WORDS: Final = 6
-MAX_WORDS: Final = 200          # of a query, read for names
+MAX_WORDS: Final = 200  # of a query, read for names
 MAX_NAMES: Final = 2_000
 MAX_STARTS: Final = 4
 _UNSPACED: Final = re.compile(rf"[{UNSPACED}]{{2,}}")

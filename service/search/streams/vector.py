@@ -12,7 +12,7 @@ import msgspec
 from service.errors import MunimentError
 from service.search.parse import SearchSettings
 
-MAX_TEXT: Final = 8_000     # characters of a query that are embedded
+MAX_TEXT: Final = 8_000  # characters of a query that are embedded
 
 
 class Space(Protocol):

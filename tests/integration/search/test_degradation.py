@@ -136,7 +136,8 @@ async def test_the_list_follows_the_judge_and_the_rank_stays(small: ProjectRef, 
 
 
 @pytest.mark.parametrize(
-    "said", [[(0, 1.0)], [(0, 1.0), (0, 0.5)], [(0, 1.0), (99, 0.5)], [(0, float("nan")), (1, 1.0)], [(0, 2.0), (1, 0.5)], [], OSError(), None]
+    "said",
+    [[(0, 1.0)], [(0, 1.0), (0, 0.5)], [(0, 1.0), (99, 0.5)], [(0, float("nan")), (1, 1.0)], [(0, 2.0), (1, 0.5)], [], OSError(), None],
 )
 async def test_nonsense_of_a_judge_changes_nothing(
     small: ProjectRef, memory: Memory, ask: Ask, said: Sequence[tuple[int, float]] | Exception | None

@@ -56,9 +56,7 @@ async def test_the_graph_brings_neighbours_of_the_best(project: ProjectRef, memo
     await memory.page(project, "start.md", "Start", "The zeppelin, see [[hangar]].")
     await memory.page(project, "hangar.md", "Hangar", "A large hall.")
     await memory.page(project, "back.md", "Back", "Leads to [[start]].")
-    plan, shared = await memory.save(
-        project, [{"summary": "Plan a zeppelin flight"}, {"summary": "other", "entities": [("Graf", "ship")]}]
-    )
+    plan, shared = await memory.save(project, [{"summary": "Plan a zeppelin flight"}, {"summary": "other", "entities": [("Graf", "ship")]}])
     after, done, carried = await memory.save(
         project,
         [

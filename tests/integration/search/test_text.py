@@ -12,7 +12,10 @@ from tests.conftest import Memory
 from tests.integration.search.conftest import Ask, events, paths
 
 PAGES = {
-    "decision.md": ("Ledger", "We settled it: see DEC-0054 now, and call applySecrets from src/app/main.py with --dry-run at api.example.com."),
+    "decision.md": (
+        "Ledger",
+        "We settled it: see DEC-0054 now, and call applySecrets from src/app/main.py with --dry-run at api.example.com.",
+    ),
     "accents.md": ("Réunion", "café déjà vu configurações"),
     "moves.md": ("Moves", "All migrations ran on Tuesday."),
     "novel.md": ("Don Quixote", "A gentleman of La Mancha."),
@@ -156,5 +159,7 @@ async def test_postgres_reads_every_literal(memory: Memory, project: ProjectRef,
 
 async def test_postgres_takes_the_largest_literals(memory: Memory, project: ProjectRef) -> None:
     large = [" ".join(f"unlike{number}" for number in range(60_000)), "w " * 30_000, "\U0001b000" * 30_000]
-    rows = await memory.rows(project, "SELECT count(v::tsvector) AS n FROM unnest($1::text[]) AS v", [analyse(text).tsvector for text in large])
+    rows = await memory.rows(
+        project, "SELECT count(v::tsvector) AS n FROM unnest($1::text[]) AS v", [analyse(text).tsvector for text in large]
+    )
     assert rows[0]["n"] == 3

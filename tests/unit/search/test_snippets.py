@@ -37,7 +37,9 @@ def test_matches_are_marked_and_the_rest_is_escaped(text: str, query: str, expec
 
 def test_decomposed_text_is_shown_as_it_is() -> None:
     text = unicodedata.normalize("NFD", "un café noir")
-    assert snippet(text, "cafe") == text.replace(unicodedata.normalize("NFD", "café"), "<mark>" + unicodedata.normalize("NFD", "café") + "</mark>")
+    assert snippet(text, "cafe") == text.replace(
+        unicodedata.normalize("NFD", "café"), "<mark>" + unicodedata.normalize("NFD", "café") + "</mark>"
+    )
 
 
 def test_the_densest_part_is_shown() -> None:
