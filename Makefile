@@ -30,8 +30,8 @@ $(TESTED): $(STAMP)
 run: setup ## Serve on the embedded Postgres, with the sample memory, and ask it two questions
 	$(BIN)/muniment serve --sample $(ARGS)
 
-test: $(TESTED) ## Run the tests; they start the services they need
-	$(BIN)/python -m pytest $(ARGS)
+test: $(TESTED) ## Run the tests, two files at a time; they start the services they need
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 test-isolation: $(TESTED) ## Run only the tests that try to get in where they do not belong
 	$(BIN)/python -m pytest tests/isolation tests/integration/sqltool tests/integration/access $(ARGS)

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 
 from bench.corpus import Corpus
-from bench.running import Running, await_vectors, fill, running
+from bench.running import Running, await_indexes, await_vectors, fill, running
 from bench.timing import measure, percentiles
 from bench.vectors import store_vectors
 from service.db.transaction import Tx
@@ -46,6 +46,8 @@ def run(events: int = 20_000, pages: int = 1_000, *, model: bool = False, questi
             if model:
                 print(f"vectors after {await_vectors(server):.0f} s")
             print(f"{store_vectors(server)} vectors made up; memory {server.memory_mb:.0f} MB")
+        with running(Path(folder) / "data") as server:
+            await_indexes(server)
             _over_rest(server, corpus, questions)
             _by_hand(server, corpus, questions)
             asyncio.run(_stages(server, corpus, questions))

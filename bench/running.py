@@ -83,3 +83,13 @@ def await_vectors(server: Running) -> float:
     while server.client.get(f"{server.base}/status").json()["embedding"]["pending"]:
         time.sleep(1)
     return time.perf_counter() - started
+
+
+def await_indexes(server: Running) -> None:
+    """Waits until the worker has built what a project of this size wants."""
+    while True:
+        embedding = server.client.get(f"{server.base}/status").json()["embedding"]
+        current = next(space for space in embedding["spaces"] if space["current"])
+        if embedding["pending"] == 0 and current["index"] in ("ready", "not_needed"):
+            return
+        time.sleep(0.5)
