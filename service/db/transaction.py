@@ -151,6 +151,10 @@ async def named_errors(project: ProjectRef | None = None) -> AsyncGenerator[None
         if project is None or (isinstance(error, asyncpg.InvalidParameterValueError) and project.role not in str(error)):
             raise
         raise NotFound(f"There is no project {project.project!r} here, or the key cannot read it.") from error
+    except asyncpg.InternalServerError as error:  # a table that was dropped between being found and being opened
+        if project is None or "could not open relation" not in str(error):
+            raise
+        raise NotFound(f"There is no project {project.project!r} here, or the key cannot read it.") from error
     except (
         asyncpg.PostgresConnectionError,
         asyncpg.CannotConnectNowError,

@@ -109,7 +109,7 @@ async def test_an_access_token_may_say_that_it_is_one(door: Identify, issuer: Is
         {"exp": int(time.time()) - 120},
         {"exp": None},
         {"exp": "soon"},
-        {"nbf": int(time.time()) + 120},
+        {"nbf": int(time.time()) + 86_400},
         {"iat": int(time.time()) + 7200},
         {"sub": None},
         {"sub": ""},

@@ -71,14 +71,15 @@ async def _coverage(memory: Memory, project: ProjectRef) -> dict[str, int]:
 
 
 async def test_a_write_waits_for_nobody_and_the_worker_fills_it_in(memory: Memory, fresh: ProjectRef, owner: OwnerDatabase) -> None:
-    await memory.save(fresh, [{"summary": f"event {n}"} for n in range(70)])
-    await memory.page(fresh, "a.md", "A", "\n\n".join(f"## H{n}\n\n" + "words " * 150 for n in range(4)))
+    await memory.save(fresh, [{"summary": f"patient event {n}"} for n in range(70)])
+    await memory.page(fresh, "a.md", "Patient", "\n\n".join(f"## H{n}\n\n" + "patient " * 150 for n in range(4)))
     assert (await _coverage(memory, fresh))["embedded"] == 0
     provider = Letters()
     await _drain(Backfill(owner, provider))
     found = await _coverage(memory, fresh)
     assert found["pending"] == found["failed"] == 0
-    assert found["embedded"] == len(set(provider.asked)) == len(provider.asked)
+    asked = [text for text in provider.asked if "atient" in text]  # other projects of this server have work too
+    assert found["embedded"] == len(set(asked)) == len(asked)
     kinds = {row["kind"]: row["n"] for row in await memory.rows(fresh, "SELECT kind, count(*) AS n FROM m_0.vector_0 GROUP BY kind")}
     assert kinds[0] == 70
     assert kinds[2] >= 4

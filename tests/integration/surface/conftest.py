@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import httpx2
 import pytest
 import pytest_asyncio
+import structlog
 import uvicorn
 from litestar import Litestar
 
@@ -73,6 +74,12 @@ async def _served(app: Litestar) -> AsyncIterator[str]:
         finally:
             server.should_exit = True
             await serving
+
+
+@pytest.fixture(autouse=True)
+def plain_logs() -> None:
+    """A command that ran in this process may have set up logs its own way."""
+    structlog.reset_defaults()
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
