@@ -39,6 +39,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     oidc_leeway_s: Annotated[int, Meta(ge=0, le=300)] = 30
     rate_key_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
     rate_workspace_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+    public_url: str | None = None
     allowed_hosts: list[str] = []
     allowed_origins: list[str] = []
     body_max_bytes: Positive = 10 * 1024 * 1024

@@ -5,7 +5,8 @@ In: an ASGI app and settings. Out: the app behind the gate. Forwarded headers ar
 
 import re
 import uuid
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -15,6 +16,7 @@ from service.errors import InternalError, MunimentError, OriginRefused
 from service.settings import Settings
 from service.surface.incoming import ClientLeft, header, require_size
 from service.surface.reply import Message, Receive, Reply, Scope, Send
+from service.surface.resource import ProtectedResource
 from service.surface.rest.problems import send_problem
 
 _LOG: Final = structlog.stdlib.get_logger("muniment.http")
@@ -35,8 +37,9 @@ _CORS: Final = {
 class Gate:
     """An ASGI app in front of another."""
 
-    def __init__(self, app: Any, settings: Settings) -> None:
+    def __init__(self, app: Any, settings: Settings, resource: ProtectedResource) -> None:
         self._app = app
+        self._resource = resource
         self._hosts = tuple(name.lower() for name in settings.allowed_hosts)
         self._origins = frozenset(origin.lower().rstrip("/") for origin in settings.allowed_origins)
         self._body_max = settings.body_max_bytes
@@ -47,7 +50,7 @@ class Gate:
             return
         given = header(scope, b"x-request-id") or ""
         request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
-        answer = _Answer(send, {"x-request-id": request_id, "x-content-type-options": "nosniff"})
+        answer = _Answer(send, {"x-request-id": request_id, "x-content-type-options": "nosniff"}, lambda: self._resource.challenge(scope))
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
                 await self._pass(scope, receive, answer)
@@ -68,7 +71,7 @@ class Gate:
             self._check_origin(scope, origin)
             answer.headers |= {
                 "access-control-allow-origin": origin,
-                "access-control-expose-headers": "ETag, X-Request-Id",
+                "access-control-expose-headers": "ETag, X-Request-Id, WWW-Authenticate",
                 "vary": "Origin",
             }
             if scope["method"] == "OPTIONS" and header(scope, b"access-control-request-method"):
@@ -104,22 +107,27 @@ class Gate:
 
     def _serves(self, scope: Scope, authority: str) -> bool:
         name = _name_of(authority)
+        if authority == self._resource.host:
+            return True
         if not self._hosts:
             return name in _LOCAL or name == _own_address(scope)
         return "*" in self._hosts or _is_in(self._hosts, authority, name)
 
 
 class _Answer:
-    """`send` with headers of every answer, and whether one has begun."""
+    """`send` with headers of every answer, and of every 401; and whether one has begun."""
 
-    def __init__(self, send: Send, headers: dict[str, str]) -> None:
+    def __init__(self, send: Send, headers: dict[str, str], challenge: Callable[[], str]) -> None:
         self._send = send
         self.headers = headers
+        self._challenge = challenge
         self.started = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started = True
+            if message["status"] == HTTPStatus.UNAUTHORIZED:
+                self.headers["www-authenticate"] = self._challenge()
             message["headers"] = [
                 *message.get("headers", ()),
                 *((k.encode(), v.encode("latin-1", "replace")) for k, v in self.headers.items()),

@@ -24,6 +24,7 @@ from service.surface.incoming import Identifies
 from service.surface.mcp.server import PATH, McpEndpoint
 from service.surface.mcp.tools import ToolSet
 from service.surface.reply import Reply, json_reply
+from service.surface.resource import ProtectedResource
 from service.surface.rest.endpoint import MethodNotAllowed, serve
 from service.surface.rest.openapi import make_document
 from service.surface.rest.problems import problem_reply
@@ -60,6 +61,7 @@ def build_app(
     release = version("muniment")
     offered = [operation for operation in catalogue if is_offered(services.settings, operation)]
     tools = McpEndpoint(ToolSet(offered), services, keys, release)
+    resource = ProtectedResource(services.settings)
     document = json_reply(make_document(catalogue, release), headers={"cache-control": "no-cache"})
 
     async def describe(scope: Any, receive: Any) -> Reply:
@@ -75,6 +77,7 @@ def build_app(
             serve(f"{ROOT}/openapi.json", describe),
             mcp,
             *make_probes(services, state),
+            *resource.handlers(),
             *handlers,
         ],
         lifespan=[*lifespan, lambda app: tools.running()],
@@ -82,7 +85,7 @@ def build_app(
         exception_handlers={Exception: _answer_exception},
         logging_config=None,
     )
-    app.gate = Gate(super(GatedApp, app).__call__, services.settings)
+    app.gate = Gate(super(GatedApp, app).__call__, services.settings, resource)
     return app
 
 

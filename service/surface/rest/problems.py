@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from service.errors import InternalError, MunimentError, Unauthenticated
+from service.errors import InternalError, MunimentError
 from service.observe.metrics import count_refusal
 from service.surface.reply import Reply, Send
 
@@ -29,8 +29,6 @@ def problem_reply(error: MunimentError, *, surface: str = "rest") -> Reply:
     if problem.hint is not None:
         body["hint"] = problem.hint
     headers = {"content-type": "application/problem+json"}
-    if isinstance(error, Unauthenticated):
-        headers["www-authenticate"] = 'Bearer realm="muniment"'
     if problem.status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
         headers["retry-after"] = str(problem.members.get("retry_after", 2))
     if isinstance(allowed := problem.members.get("allowed_methods"), list):
