@@ -16,6 +16,7 @@ LATE: Final = "gave no answer in time"
 FAILED: Final = "failed"
 UNUSABLE: Final = "gave an answer that cannot be used"
 BUSY: Final = "is busy with other searches"
+RESTING: Final = "failed several times and is left alone for a while"
 
 
 class NoJudgement(Exception):
@@ -55,14 +56,14 @@ async def rerank(reranker: Reranker, query: str, texts: Sequence[str], timeout_m
         return _unchanged(reranker, str(error))
     except (MunimentError, OSError, ValueError):
         return _unchanged(reranker, FAILED)
-    scores = _read(said, len(texts))
+    scores = read_scores(said, len(texts))
     if scores is None:
         return _unchanged(reranker, UNUSABLE)
     order = sorted(scores, key=lambda place: (-scores[place], place))
     return Judged(tuple(order), tuple(scores[place] for place in range(len(texts))))
 
 
-def _read(said: object, texts: int) -> dict[int, float] | None:
+def read_scores(said: object, texts: int) -> dict[int, float] | None:
     """The score of each text by its place; None unless every text has exactly one, from 0 to 1."""
     try:
         pairs = msgspec.convert(said, list[tuple[int, float]])

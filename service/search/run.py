@@ -55,9 +55,12 @@ async def memory_query(
     """Searches projects of which each must be readable by the caller; `scope.resolved_by` of the answer is the caller's to fill."""
     search = _Search(database, projects, plan_search(request), settings, embed)
     judging = reranker is not None and request.rerank is not False
+    if reranker is None and request.rerank:
+        search.note("Not reranked: this server has no reranker; the fused order stands.")
     if judging:
         search.take = max(search.take, settings.judged)
     search.vector = await embed_query(embed, search.plan.to_embed, settings)
+    search.budget = Budget(settings.deadline_ms, settings.statement_ms)  # the embedder has a time of its own, and has had it
     if search.vector.note:
         search.note(search.vector.note)
     hits = await (search.search_one(projects[0]) if len(projects) == 1 else search.search_several())

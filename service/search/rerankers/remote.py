@@ -1,8 +1,9 @@
-"""What rerankers over HTTP have in common: a bounded number of calls at a time, clipped texts, errors in our own words.
+"""What rerankers over HTTP have in common: a bounded number of calls at a time, a breaker, clipped texts, errors in our own words.
 
 In: a query and texts. Out: pairs of place and score as the provider gave them, or `NoJudgement`.
 """
 
+import asyncio
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -10,10 +11,12 @@ from typing import ClassVar, Final
 
 import msgspec
 
+from service.embed.breaker import Breaker
 from service.remote import Endpoint, Remote, RemoteError, Retries
-from service.search.rerank import BUSY, FAILED, LATE, UNUSABLE, NoJudgement
+from service.search.rerank import BUSY, FAILED, LATE, RESTING, UNUSABLE, NoJudgement, read_scores
 
 _CLIP: Final = 2_000  # characters of a text that are judged
+_NEARLY_ALL: Final = 0.9
 
 
 class RerankOptions(msgspec.Struct, frozen=True):
@@ -37,6 +40,7 @@ class RemoteReranker(ABC):
         self.model = options.model or "default"
         self._options = options
         self._remote = Remote(options.endpoint, options.retries)
+        self._breaker = Breaker()
         self._running = 0
         self._form = 0
 
@@ -49,18 +53,37 @@ class RemoteReranker(ABC):
         """The pairs of a reply. Raises `ValueError` for anything else."""
 
     async def judge(self, query: str, texts: Sequence[str]) -> Sequence[tuple[int, float]]:
-        """For each text its place and a score; raises `NoJudgement`, at once when as many calls run as may."""
+        """For each text its place and a score; raises `NoJudgement`, at once when as many calls run as may or the last ones failed."""
         if self._running >= self._options.in_flight:
             raise NoJudgement(BUSY)
+        if not self._breaker.admits():
+            raise NoJudgement(RESTING)
         self._running += 1
         try:
-            return self.read(await self._ask(query, [_clip(text) for text in texts]))
-        except RemoteError as error:
-            raise NoJudgement(LATE if error.kind == "timeout" else FAILED) from None
-        except ValueError:
-            raise NoJudgement(UNUSABLE) from None
+            return await self._judge(query, [_clip(text) for text in texts])
         finally:
             self._running -= 1
+
+    async def _judge(self, query: str, texts: Sequence[str]) -> list[tuple[int, float]]:
+        started = time.monotonic()
+        try:
+            pairs = self.read(await self._ask(query, texts))
+            if read_scores(pairs, len(texts)) is None:
+                raise ValueError("not a score for each text")
+        except RemoteError as error:
+            failure = LATE if error.kind == "timeout" else FAILED
+        except ValueError:
+            failure = UNUSABLE
+        except asyncio.CancelledError:
+            # A caller that leaves says nothing of the judge; one that waited for as long as the judge may take does.
+            if time.monotonic() - started >= _NEARLY_ALL * self._options.deadline_s:
+                self._breaker.failed()
+            raise
+        else:
+            self._breaker.succeeded()
+            return pairs
+        self._breaker.failed()
+        raise NoJudgement(failure)
 
     async def close(self) -> None:
         """Ends the connections."""
@@ -78,7 +101,7 @@ class RemoteReranker(ABC):
             else:
                 self._form = number
                 return reply
-        raise NoJudgement(FAILED)
+        raise AssertionError("there is a form")
 
 
 def _clip(text: str) -> str:

@@ -1,5 +1,7 @@
 """A search with a judge: what it changes and what not, and that no connection waits for a model."""
 
+import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
@@ -115,3 +117,30 @@ async def test_fewer_than_two_hits_and_unwanted_judgements_are_skipped(database:
     assert paths(await search(database, [orchard], reranker=judge, query='"number 7"')) == ["p7.md"]
     assert await search(database, [orchard], reranker=judge, rerank=False)
     assert judge.judged == []
+
+
+async def test_a_judgement_that_is_asked_for_and_cannot_be_had_is_said(database: Database, orchard: ProjectRef) -> None:
+    asked = await search(database, [orchard], rerank=True)
+    assert "Not reranked: this server has no reranker; the fused order stands." in asked.notes
+    assert paths(asked) == paths(await search(database, [orchard]))
+    assert not any("eranked" in note for note in (await search(database, [orchard])).notes)
+
+
+class SlowEmbedder(FixedEmbedder):
+    """Takes longer than the search itself may."""
+
+    async def __call__(self, text: str) -> str:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await asyncio.Event().wait()
+        return await super().__call__(text)
+
+
+async def test_the_time_of_the_embedder_is_not_the_search_s(database: Database, orchard: ProjectRef) -> None:
+    settings = SearchSettings(deadline_ms=150, statement_ms=150)
+    request = SearchRequest(query="kumquat")
+    vector = [1.0] + [0.0] * 383
+    await memory_query(database, [orchard], request, embed=FixedEmbedder(vector), settings=SearchSettings())
+    answer = await memory_query(database, [orchard], request, embed=SlowEmbedder(vector), settings=settings)
+    assert {cut.reason for cut in answer.truncated} <= {"statement_timeout"}
+    assert answer.hits

@@ -166,8 +166,9 @@ async def test_scores_that_cannot_be_leave_the_order(judge: Judge, reranker: Rem
         PROSE.body,
         json.dumps(said(f"None are relevant. {GOSSIP}")).encode(),
         b'{"scores"',
+        b"[" * 100_000,
     ],
-    ids=["object", "list", "null", "nothing", "places", "prose", "none-relevant", "cut"],
+    ids=["object", "list", "null", "nothing", "places", "prose", "none-relevant", "cut", "nested"],
 )
 async def test_answers_that_are_none_leave_the_order(reranker: RemoteReranker, server: Misbehaving, body: bytes) -> None:
     server.rule = lambda call: Reply(body=body)
@@ -227,6 +228,39 @@ async def test_a_full_house_skips_and_never_queues(judge: Judge, server: Misbeha
     assert len(server.calls) == 2
     server.released.set()
     assert all(judged.order == () for judged in await asyncio.gather(*running))
+    server.behave()
+    assert (await rerank(reranker, QUERY, TEXTS, 20_000)).order == BEST_FIRST
+    await reranker.close()
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [(refusal(500), FAILED), (Reply(body=b"{}"), UNUSABLE), (HANG, LATE), (PROSE, UNUSABLE), (refusal(402), FAILED)],
+    ids=["fails", "empty", "hangs", "prose", "unpaid"],
+)
+@pytest.mark.parametrize("timeout_ms", [20_000, 50], ids=["own", "caller's"])
+async def test_a_dead_judge_costs_no_more_calls(judge: Judge, server: Misbehaving, reply: Reply, why: str, timeout_ms: int) -> None:
+    reranker = make(judge, server, deadline_s=0.05 if reply.hang else 20.0)
+    if not reply.hang:
+        timeout_ms = 20_000
+    server.rule = lambda call: reply
+    for _ in range(3):
+        assert_unchanged(await rerank(reranker, QUERY, TEXTS, timeout_ms), reranker, why)
+    calls = len(server.calls)
+    for _ in range(5):
+        assert_unchanged(await rerank(reranker, QUERY, TEXTS, timeout_ms), reranker, "failed several times and is left alone for a while")
+    assert len(server.calls) == calls
+    await reranker.close()
+
+
+async def test_callers_that_leave_say_nothing_of_the_judge(judge: Judge, server: Misbehaving) -> None:
+    reranker = make(judge, server)
+    server.rule = lambda call: HANG
+    for _ in range(4):
+        task = asyncio.create_task(rerank(reranker, QUERY, TEXTS, 20_000))
+        await server.hung.get()
+        task.cancel()
+        await asyncio.wait({task})
     server.behave()
     assert (await rerank(reranker, QUERY, TEXTS, 20_000)).order == BEST_FIRST
     await reranker.close()
