@@ -48,18 +48,16 @@ def pattern_of(piece: str) -> str:
 
 def clear_entities(given: Iterable[EntityInput | str], tally: Tally) -> list[EntityInput | str]:
     """The entities without secrets in their names and types."""
-    return [
-        tally.clear(clean_name(item)) if isinstance(item, str) else EntityInput(tally.clear(clean_name(item.name)), tally.clear(item.type))
-        for item in given
-    ]
+    named = [EntityInput(item) if isinstance(item, str) else item for item in given]
+    names = tally.clear_all([clean_name(entity.name) for entity in named])
+    types = tally.clear_all([entity.type for entity in named])
+    return [EntityInput(name, kind) for name, kind in zip(names, types, strict=True)]
 
 
 def clear_tags(given: Iterable[TagInput | str], tally: Tally) -> list[TagInput | str]:
     """The tags without secrets in their paths."""
-    return [
-        tally.clear(clean_name(item)) if isinstance(item, str) else TagInput(tally.clear(clean_name(item.name)), item.kind)
-        for item in given
-    ]
+    tags = [TagInput(item) if isinstance(item, str) else item for item in given]
+    return [TagInput(path, tag.kind) for path, tag in zip(tally.clear_all([clean_name(tag.name) for tag in tags]), tags, strict=True)]
 
 
 def read_entities(given: Iterable[EntityInput | str], text: str) -> list[EntityName]:

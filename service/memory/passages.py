@@ -28,6 +28,10 @@ _EVENT_FILL = 0.8
 
 _KEPT_OF_RUN = 40
 _KEPT_OF_BULK = 200
+_KEPT_BLANKS = 200
+_WRAPPED_LINE = 60
+_GLANCED_AT = 10_000
+"""Characters of a text whose words are looked at before any pattern is tried."""
 
 # Scripts written without spaces: Thai, Lao, Burmese, Khmer, and what East Asia writes (Hangul too: a syllable is a token).
 _SPACELESS = (
@@ -39,7 +43,11 @@ _TOKEN = re.compile(rf"[{_SPACELESS}]|[^\W{_SPACELESS}]+|[^\w\s]")
 _UNBROKEN = rf"[^\s{_SPACELESS}\"'<>(){{}}\[\],;|]"
 _RUN = re.compile(rf"(?<!{_UNBROKEN})({_UNBROKEN}{{{_KEPT_OF_RUN}}}){_UNBROKEN}{{161,}}+")
 _BULK = re.compile(rf"(?<![^\s{_SPACELESS}])([^\s{_SPACELESS}]{{{_KEPT_OF_BULK}}})[^\s{_SPACELESS}]{{1801,}}+")
-_WRAPPED = re.compile(r"^([A-Za-z0-9+/]{40})[A-Za-z0-9+/]{20,}\n(?:[A-Za-z0-9+/]{60,}\n){2,}+[A-Za-z0-9+/=]*$", re.MULTILINE)
+# What is no such block to its end is taken as it is, lest each of its lines be tried as the first.
+_WRAPPED = re.compile(
+    r"^(?:([A-Za-z0-9+/]{40})[A-Za-z0-9+/]{20,}+\n(?:[A-Za-z0-9+/]{60,}+\n){2,}+[A-Za-z0-9+/=]*+$|(?:[A-Za-z0-9+/]{60,}+\n)++)",
+    re.MULTILINE,
+)
 _BLANKS = re.compile(r"(?<!\s)(\s{40})\s{161,}+")
 
 
@@ -56,10 +64,19 @@ class Piece(msgspec.Struct, frozen=True):
         return f"{self.title_path}\n{self.text}" if self.title_path and self.number else self.text
 
 
-class _Part(msgspec.Struct, frozen=True):
-    path: str
-    text: str
-    cost: float
+class _Part:
+    """What one piece may hold, measured when it is asked for: most texts are one part, whose size nobody needs."""
+
+    def __init__(self, path: str, text: str, cost: float | None = None) -> None:
+        self.path = path
+        self.text = text
+        self._cost = cost
+
+    @property
+    def cost(self) -> float:
+        if self._cost is None:
+            self._cost = estimate_tokens(self.text)
+        return self._cost
 
 
 def split_page(title: str, body: str) -> list[Piece]:
@@ -79,23 +96,32 @@ def split_event(summary: str, content: str | None) -> list[Piece]:
     # A content that begins with its summary, as a transcript's does, is not said twice.
     told = bool(content) and content.lstrip().startswith(summary.rstrip("…"))
     text = elide(_clean(content if content and told else "\n\n".join(filter(None, (summary, content)))))
-    return _joined(list(_cut(text, "", outline("", text).fences, _EVENT_FILL)), "")
+    fences = outline("", text).fences if "```" in text or "~~~" in text else ()
+    return _joined(list(_cut(text, "", fences, _EVENT_FILL)), "")
 
 
 def elide(text: str) -> str:
     """Shortens what is no language: unbroken runs over 200 characters (base64, hashes, also in lines) to their first 40, and runs
     without a space over 2,000 (minified code) to their first 200, each with an ellipsis; blank runs over 200 to 40."""
-    text = _WRAPPED.sub(r"\1…", _RUN.sub(r"\1…", text))
-    return _BLANKS.sub(r"\1", _BULK.sub(r"\1…", text))
+    if len(text) > _KEPT_OF_RUN and (len(text) > _GLANCED_AT or _may_be_elided(text)):
+        text = _WRAPPED.sub(_shortened, _RUN.sub(r"\1…", text))
+        text = _BLANKS.sub(r"\1", _BULK.sub(r"\1…", text))
+    return text
+
+
+def _may_be_elided(text: str) -> bool:
+    """Whether a word is as long as a wrapped line of base64, or more than a run's worth of blanks stand beside others."""
+    words = [len(word) for word in text.split()]
+    return max(words, default=0) >= _WRAPPED_LINE or len(text) - sum(words) - len(words) >= _KEPT_BLANKS
+
+
+def _shortened(block: re.Match[str]) -> str:
+    return f"{block[1]}…" if block[1] else block[0]
 
 
 def estimate_tokens(text: str) -> float:
     """About how many tokens a model sees: one a character of a spaceless script or a sign, else a quarter of a word's length."""
-    return sum([_cost(token) for token in _TOKEN.findall(text)])
-
-
-def _cost(token: str) -> float:
-    return len(token) / 4 if len(token) > 4 else 1.0
+    return sum([max(size, 4) for size in map(len, _TOKEN.findall(text))]) / 4
 
 
 def _clean(text: str) -> str:
@@ -119,20 +145,21 @@ def _cut(text: str, path: str, fences: Sequence[tuple[int, int]], fill: float) -
     while start < len(text):
         end = _reach(text, start, limit, fences, fill) if len(text) - start > limit else len(text)
         if part := text[start:end].strip():
-            yield _Part(path, part, estimate_tokens(part))
+            yield _Part(path, part)
         start = end
 
 
 def _reach(text: str, start: int, limit: float, fences: Sequence[tuple[int, int]], fill: float) -> int:
     """Where the part that begins at `start` ends: at the best boundary once it is filled to `fill`."""
-    cost, floor = 0.0, start
+    quarters, floor = 0, start
+    most, filled = 4 * limit, 4 * limit * fill
     for token in _TOKEN.finditer(text, start):
-        cost += _cost(token[0])
-        if cost > limit:
-            end = token.start()
-            return _spare_fence(text, start, find_boundary(text, start, floor, end), end, limit, fences)
-        if cost <= limit * fill:
-            floor = token.end()
+        begins, ends = token.span()
+        quarters += max(ends - begins, 4)
+        if quarters > most:
+            return _spare_fence(text, start, find_boundary(text, start, floor, begins), begins, limit, fences)
+        if quarters <= filled:
+            floor = ends
     return len(text)
 
 

@@ -11,7 +11,7 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 def clean_text(text: str) -> str:
     """Replace NUL and every lone surrogate by U+FFFD; a surrogate pair becomes the character it means; nothing else changes."""
-    if _UNSTORABLE.search(text) is None:
+    if ("\x00" not in text) if text.isascii() else (_UNSTORABLE.search(text) is None):
         return text
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return joined.replace("\x00", "\ufffd")
@@ -19,7 +19,8 @@ def clean_text(text: str) -> str:
 
 def clean_name(text: str) -> str:
     """Bring a name to the one spelling under which it is stored and found: NFC, without white space around it."""
-    return unicodedata.normalize("NFC", clean_text(text)).strip()
+    text = clean_text(text)
+    return text.strip() if text.isascii() else unicodedata.normalize("NFC", text).strip()
 
 
 def cut_words(text: str, limit: int) -> str:

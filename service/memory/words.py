@@ -10,7 +10,7 @@ pairs of characters and its last character alone. Stop words are left out and ke
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 import Stemmer
@@ -23,6 +23,7 @@ MAX_PARTS: Final = 8  # more humps than this are noise, not an identifier
 MAX_POSITION: Final = 16_383  # limits of tsvector
 MAX_POSITIONS: Final = 255
 MAX_BYTES: Final = 1_000_000
+_LONGEST_KEPT: Final = 40  # characters of a token whose words are kept for the next text
 
 _RUN: Final = rf"[\w{MARKS}]+"
 _JOINT: Final = r"[-._/\\:@#+~=&%$'\u2018\u2019\u02bc\u2010\u2011]{1,3}"
@@ -32,6 +33,9 @@ _SEGMENT: Final = re.compile(r"[^/\\]+")
 _CONTRACTION: Final = re.compile(r"(?P<base>[^\W\d_]+)['\u2018\u2019\u02bc](?P<ending>s|re|ll|ve|d|m|t)", re.IGNORECASE)
 _HUMP: Final = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d+")
 _STEMMER: Final = Stemmer.Stemmer("english", 0)
+
+
+_Entry: TypeAlias = tuple[str, int, int]  # a quoted lexeme, the bytes it takes in a tsvector, its place from the token's first word
 
 
 class Analysed(msgspec.Struct, frozen=True):
@@ -66,22 +70,22 @@ def analyse(text: str, heading: str = "") -> Analysed:
     position = 1
     size = 0
     for part, weight in ((heading, "C"), (text, "")):
-        for _, words, width in read_tokens(normalise(part)):
-            for word in words:
-                at = position + word.position
-                for lexeme in (word.main, *word.others) if word.main else word.others:
-                    places = found.get(lexeme)
-                    if places is None:
-                        size += 4 * len(lexeme) + 8
-                        if size > MAX_BYTES:
-                            continue
-                        places = found[lexeme] = []
-                    if len(places) < MAX_POSITIONS:
-                        size += 2
-                        places.append(f"{min(at, MAX_POSITION)}{weight}")
-                    filled.add(at)
+        for token in TOKEN.findall(normalise(part)):
+            entries, width = _read_entries(token) if len(token) <= _LONGEST_KEPT else _entries_of(token)
+            for entry, bytes_, offset in entries:
+                at = position + offset
+                places = found.get(entry)
+                if places is None:
+                    size += bytes_
+                    if size > MAX_BYTES:
+                        continue
+                    places = found[entry] = []
+                if len(places) < MAX_POSITIONS:
+                    size += 2
+                    places.append(f"{at if at < MAX_POSITION else MAX_POSITION}{weight}")
+                filled.add(at)
             position += width
-    return Analysed(" ".join(f"{quote(lexeme)}:{','.join(places)}" for lexeme, places in found.items()), len(filled))
+    return Analysed(" ".join([f"{entry}:{','.join(places)}" for entry, places in found.items()]), len(filled))
 
 
 def read_words(text: str, position: int = 1) -> Iterator[Word]:
@@ -96,7 +100,7 @@ def read_tokens(text: str) -> Iterator[tuple[int, tuple[Word, ...], int]]:
     """The tokens of a normalised text: where each begins, its words counted from there, and how many positions they take."""
     for match in TOKEN.finditer(text):
         token = match.group()
-        words, width = _read_token(token) if len(token) <= 40 else split_token(token)
+        words, width = _read_token(token) if len(token) <= _LONGEST_KEPT else split_token(token)
         yield match.start(), words, width
 
 
@@ -131,6 +135,23 @@ def split_token(token: str) -> tuple[tuple[Word, ...], int]:
 
 
 _read_token = lru_cache(maxsize=1 << 14)(split_token)
+
+
+def _entries_of(token: str) -> tuple[tuple[_Entry, ...], int]:
+    """What a token adds to a tsvector, and how many positions it takes."""
+    if token.isascii() and token.islower() and token.isalpha() and len(token) <= _LONGEST_KEPT:
+        lexeme = None if token in STOP_WORDS else _STEMMER.stemWord(token)
+        return ((f"'{lexeme}'", 4 * len(lexeme) + 8, 0),) if lexeme else (), 1
+    words, width = split_token(token)
+    entries = [
+        (quote(lexeme), 4 * len(lexeme) + 8, word.position)
+        for word in words
+        for lexeme in ((word.main, *word.others) if word.main else word.others)
+    ]
+    return tuple(entries), width
+
+
+_read_entries = lru_cache(maxsize=1 << 15)(_entries_of)
 
 
 def _split_contraction(token: str, match: re.Match[str]) -> tuple[tuple[Word, ...], int]:
