@@ -35,6 +35,7 @@ from service.operations.operation import Services
 from service.search.rerankers.choose import choose_reranker
 from service.settings import Settings
 from service.surface.http import ServerState, build_app
+from service.surface.wire import make_config
 from service.tenants.bootstrap import PROJECT, WORKSPACE, Prepared, ensure_first_key, ensure_pepper, prepare_database, without_password
 
 CONNECTION_FILE = "connection.json"
@@ -106,9 +107,7 @@ async def _serve(
         open_identify(settings, services.database, pepper) as identify,
     ):
         app = build_app(services, identify, state)
-        # h11 holds headers within bounds; the faster parser takes any number of them before anybody has been asked who calls.
-        config = uvicorn.Config(app, http="h11", log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=_GRACE_S)
-        server = _Server(config)
+        server = _Server(make_config(app, settings, grace_s=_GRACE_S))
         announcement = _announce(options, listener, prepared, key)
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         async with _working(settings, options, prepared, provider, stop):

@@ -42,6 +42,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     public_url: str | None = None
     allowed_hosts: list[str] = []
     allowed_origins: list[str] = []
+    header_timeout_ms: Positive = 10_000
+    body_timeout_ms: Positive = 15_000
+    reading_timeout_ms: Positive = 60_000
     body_max_bytes: Positive = 10 * 1024 * 1024
     answer_max_bytes: Positive = 1024 * 1024
     redaction: Literal["on", "off"] = "on"

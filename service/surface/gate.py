@@ -18,6 +18,7 @@ from service.surface.incoming import ClientLeft, header, require_size
 from service.surface.reply import Message, Receive, Reply, Scope, Send
 from service.surface.resource import ProtectedResource
 from service.surface.rest.problems import send_problem
+from service.surface.wire import MalformedRequest
 
 _LOG: Final = structlog.stdlib.get_logger("muniment.http")
 _LOCAL: Final = ("localhost", "127.0.0.1", "[::1]")
@@ -83,6 +84,8 @@ class Gate:
         await self._app({**scope, "method": "GET"} if scope["method"] == "HEAD" else scope, receive, answer)
 
     def _check_host(self, scope: Scope) -> None:
+        if not scope["raw_path"].startswith(b"/") or sum(name == b"host" for name, _ in scope["headers"]) > 1:
+            raise MalformedRequest("The request must name a path, and one host in its header.")
         if scope["path"] in _PROBES:
             return
         host = (header(scope, b"host") or "").lower()

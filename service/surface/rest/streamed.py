@@ -1,20 +1,17 @@
 """An answer that is sent piece by piece, while its client is there and reads.
 
-In: a `Reply` that has begun, and the rest of it. Out: a Litestar response. Whoever leaves, or takes nothing for a minute, ends it, so that
-what it holds is given back; an answer that was cut short has no proper end, by which its reader knows.
+In: a `Reply` that has begun, and the rest of it. Out: a Litestar response. Whoever leaves ends it, so that what it holds is given back; so
+does the connection for those who take nothing. An answer that was cut short has no proper end, by which its reader knows.
 """
 
-import asyncio
 from collections.abc import AsyncGenerator
-from typing import Any, Final
+from typing import Any
 
 from litestar.response.base import ASGIResponse
 from litestar.types import Receive, Scope, Send
 
 from service.surface.incoming import ClientLeft, wait_for_leaving, while_connected
 from service.surface.reply import Reply
-
-LONGEST_PAUSE_S: Final = 60.0
 
 
 class StreamedResponse(ASGIResponse):
@@ -36,11 +33,7 @@ class StreamedResponse(ASGIResponse):
     async def _send_all(self, send: Any) -> None:
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in self._reply.headers.items()]
         await send({"type": "http.response.start", "status": self._reply.status, "headers": headers})
-        await self._send_piece(send, self._reply.body)
+        await send({"type": "http.response.body", "body": self._reply.body, "more_body": True})
         async for piece in self._rest:
-            await self._send_piece(send, piece)
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-    async def _send_piece(self, send: Any, piece: bytes) -> None:
-        async with asyncio.timeout(LONGEST_PAUSE_S):
             await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})

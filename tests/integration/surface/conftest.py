@@ -11,7 +11,6 @@ import pytest
 import pytest_asyncio
 import structlog
 import uvicorn
-from litestar import Litestar
 
 from service.access.identify import open_identify
 from service.access.keys import make_key
@@ -24,6 +23,7 @@ from service.operations.operation import Operation, Services
 from service.settings import Settings
 from service.surface.health import ServerState
 from service.surface.http import build_app
+from service.surface.wire import make_config
 from service.tenants.owner import owner_connection
 
 PEPPER = "a pepper for tests"
@@ -58,14 +58,14 @@ async def run_app(database: Database, settings: Settings, catalogue: Sequence[Op
     state = ServerState()
     async with open_identify(settings, database, PEPPER) as identify:
         app = build_app(services, identify, state, catalogue=catalogue)
-        async with _served(app) as url:
+        async with _served(make_config(app, settings, grace_s=5)) as url:
             yield Running(url, services, state)
 
 
 @asynccontextmanager
-async def _served(app: Litestar) -> AsyncIterator[str]:
+async def _served(config: uvicorn.Config) -> AsyncIterator[str]:
     with free_socket() as listener:
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=5))
+        server = uvicorn.Server(config)
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         while not server.started and not serving.done():  # noqa: ASYNC110  (uvicorn has no event)
             await asyncio.sleep(0)
