@@ -69,6 +69,9 @@ def _write_terms(name: str, terms: tuple[str, ...]) -> exp.Query:
     for call in list(query.find_all(exp.Anonymous)):
         if call.name == "weighed_terms":
             call.replace(exp.paren(_sum(_weigh(terms)), copy=False))
+        elif call.name == "sum_terms":
+            table = call.expressions[0].name
+            call.replace(exp.paren(_sum([exp.column(_column(at), table=table) for at, _ in enumerate(terms)]), copy=False))
         elif call.name == "best_terms":
             best = [exp.Max(this=exp.column("share", table="n") * exp.column(_column(at), table="n")) for at, _ in enumerate(terms)]
             call.replace(_sum(best))

@@ -3,10 +3,10 @@
 In: a passage's text, the query's lexemes. Out: HTML in which only `<mark>` is markup, around the words that match.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from html import escape
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -17,13 +17,15 @@ from service.search.word_query import WordQuery
 LENGTH: Final = 260
 MAX_TEXT: Final = 20_000
 
+_Words: TypeAlias = tuple[tuple[int, Word], ...]
+"""Words of one token, and where each begins in it."""
+
 
 class Marks(msgspec.Struct, frozen=True):
-    """What is marked: lexemes, and beginnings of lexemes. `known` holds where in a token it is, of the tokens that were looked at."""
+    """What is marked: lexemes, and beginnings of lexemes."""
 
     lexemes: frozenset[str]
     beginnings: tuple[str, ...] = ()
-    known: dict[str, tuple[tuple[int, int, str], ...]] = msgspec.field(default_factory=dict)
 
     @classmethod
     def of(cls, query: WordQuery) -> "Marks":
@@ -45,15 +47,13 @@ class Marks(msgspec.Struct, frozen=True):
                     return lexeme
         return None
 
-    def find_in(self, token: str) -> tuple[tuple[int, int, str], ...]:
-        """Where in a token something matches, and which lexeme; texts of one answer share most of their tokens."""
-        spans = self.known.get(token)
-        if spans is None:
-            spans = self.known[token] = tuple(self._look_at(token))
-        return spans
+    def find_in(self, token: str) -> Iterable[tuple[int, int, str]]:
+        """Where in a token something matches, and which lexeme. Most tokens match nothing, which one look at their lexemes tells."""
+        words, lexemes = _read_token(token)
+        return () if not self.beginnings and self.lexemes.isdisjoint(lexemes) else self._look_at(words)
 
-    def _look_at(self, token: str) -> Iterator[tuple[int, int, str]]:
-        for at, word in _read_token(token):
+    def _look_at(self, words: _Words) -> Iterator[tuple[int, int, str]]:
+        for at, word in words:
             lexeme = self.find(word)
             if lexeme is not None:
                 longest = word.end if lexeme in self.lexemes else word.start + max(map(len, self.beginnings))
@@ -61,8 +61,10 @@ class Marks(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=1 << 14)
-def _read_token(token: str) -> tuple[tuple[int, Word], ...]:
-    return tuple((at, word) for at, words, _ in read_tokens(token) for word in words)
+def _read_token(token: str) -> tuple[_Words, frozenset[str]]:
+    """The words of a token, and the lexemes of all."""
+    words = tuple((at, word) for at, words, _ in read_tokens(token) for word in words)
+    return words, frozenset(lexeme for _, word in words for lexeme in (word.main, *word.others) if lexeme)
 
 
 def make_snippet(text: str, marks: Marks) -> str:

@@ -55,9 +55,13 @@ CREATE TABLE entity (
     folded text NOT NULL,                        -- NFKC and casefold of the name: CONTAINS and look-ups read this
     event_count bigint NOT NULL DEFAULT 0,       -- exact: events it takes part in
     page_count bigint NOT NULL DEFAULT 0,
+    words tsvector GENERATED ALWAYS AS (         -- the folded name's words, of which a query may give the beginning of one
+        array_to_tsvector(array_remove(regexp_split_to_array(folded, '[\u0001-/:-@\[-`{-\u00bf\u2000-\u206f\u3000-\u3020]+'), ''))
+    ) STORED,
     UNIQUE (name, type)
 );
 CREATE INDEX entity_folded ON entity (folded text_pattern_ops);
+CREATE INDEX entity_words ON entity USING gin (words);
 
 CREATE TABLE participation (
     event_id bigint NOT NULL REFERENCES event ON DELETE CASCADE,
@@ -227,7 +231,8 @@ ALTER TABLE session ALTER COLUMN name SET STATISTICS 0, ALTER COLUMN agent SET S
 ALTER TABLE event ALTER COLUMN session SET STATISTICS 0, ALTER COLUMN summary SET STATISTICS 0, ALTER COLUMN content SET STATISTICS 0,
     ALTER COLUMN author SET STATISTICS 0, ALTER COLUMN ingest_key SET STATISTICS 0;
 ALTER TABLE event_version ALTER COLUMN summary SET STATISTICS 0, ALTER COLUMN content SET STATISTICS 0, ALTER COLUMN author SET STATISTICS 0;
-ALTER TABLE entity ALTER COLUMN name SET STATISTICS 0, ALTER COLUMN type SET STATISTICS 0, ALTER COLUMN folded SET STATISTICS 0;
+ALTER TABLE entity ALTER COLUMN name SET STATISTICS 0, ALTER COLUMN type SET STATISTICS 0, ALTER COLUMN folded SET STATISTICS 0,
+    ALTER COLUMN words SET STATISTICS 0;
 ALTER TABLE resolution ALTER COLUMN asserted_by SET STATISTICS 0;
 ALTER TABLE alias ALTER COLUMN asserted_by SET STATISTICS 0;
 ALTER TABLE tag ALTER COLUMN path SET STATISTICS 0, ALTER COLUMN leaf SET STATISTICS 0, ALTER COLUMN folded SET STATISTICS 0;

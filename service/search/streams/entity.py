@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from service.memory.scripts import STOP_WORDS, UNSPACED, fold_name, fold_word, normalise
-from service.memory.words import analyse_word
+from service.memory.words import analyse_word, quote
 
 MAX_NAME_WORDS: Final = 6
 MAX_WORDS: Final = 200  # of a query, read for names
@@ -22,6 +22,7 @@ _EDGES: Final = " \t\n\r\"'`“”‘’«»「」『』()[]{}<>,;:!?.…。、�
 _EVENT: Final = re.compile(r"evt_([1-9][0-9]{0,17})")
 _PAGE: Final = re.compile(r"pg_([1-9][0-9]{0,17})")
 _LONGEST: Final = 200
+_BETWEEN: Final = r"[\u0001-/:-@\[-`{-\u00bf\u2000-\u206f\u3000-\u3020]"  # the words of a name, here and where `entity.words` is made
 
 
 class NameQuery(msgspec.Struct, frozen=True):
@@ -77,10 +78,19 @@ def choose_starts(query: NameQuery, named: Iterable[str], frequencies: Mapping[s
 
 
 def started_values(starts: Sequence[str]) -> dict[str, Any]:
-    """Patterns for LIKE, which is quick, and one for the bounds of words, which is asked of what LIKE finds."""
-    pieces = ["%" + re.sub(r"([\\%_])", r"\\\1", start) + "%" for start in starts]
+    """The words of names as a tsquery, patterns for LIKE, which is quick, and one for the bounds of words, asked of what these find."""
     words = "|".join(re.sub(r"([^\w\s])", r"\\\1", start) for start in starts)
-    return {"pieces": pieces, "pattern": f"(^|[^[:alnum:]])({words})"}
+    return {
+        "starts": " | ".join(filter(None, map(_begin, starts))) or None,
+        "pieces": ["%" + re.sub(r"([\\%_])", r"\\\1", start) + "%" for start in starts],
+        "pattern": f"(^|{_BETWEEN})({words})",
+    }
+
+
+def _begin(start: str) -> str:
+    """A tsquery for names that have the words of a text, the last of them perhaps longer."""
+    pieces = [quote(piece) for piece in re.split(_BETWEEN, start) if piece]
+    return f"({' & '.join(pieces)}:*)" if pieces else ""
 
 
 def _runs(words: list[str]) -> Iterable[str]:

@@ -7,17 +7,17 @@ WHERE i.indrelid = to_regclass('m_0.vector_0') AND c.relname ~ '_hnsw_[0-2]$';
 -- name: create_index_0
 -- The index of the heads of events.
 CREATE INDEX CONCURRENTLY vector_0_hnsw_0 ON m_0.vector_0 USING hnsw (vector halfvec_cosine_ops)
-WITH (m = 16, ef_construction = 64) WHERE kind = 0;
+WITH (m = 16, ef_construction = 128) WHERE kind = 0;
 
 -- name: create_index_1
 -- The index of the later pieces of events.
 CREATE INDEX CONCURRENTLY vector_0_hnsw_1 ON m_0.vector_0 USING hnsw (vector halfvec_cosine_ops)
-WITH (m = 16, ef_construction = 64) WHERE kind = 1;
+WITH (m = 16, ef_construction = 128) WHERE kind = 1;
 
 -- name: create_index_2
 -- The index of the pieces of pages.
 CREATE INDEX CONCURRENTLY vector_0_hnsw_2 ON m_0.vector_0 USING hnsw (vector halfvec_cosine_ops)
-WITH (m = 16, ef_construction = 64) WHERE kind = 2;
+WITH (m = 16, ef_construction = 128) WHERE kind = 2;
 
 -- name: drop_index_0
 -- What is left of an index whose building did not end.

@@ -1,6 +1,6 @@
 -- The stages of memory_query. `:name` is a value, bound when the statement is compiled (service/search/compile.py), which also puts
 -- the request's filters where `wanted_event(id)` and `wanted_page(id)` stand, and the query's terms where `weighed_terms()` (their sum), `each_term()`,
--- `terms_of(…)` and `best_terms()` stand.
+-- `terms_of(…)`, `sum_terms(…)` and `best_terms()` stand.
 
 -- name: facts
 -- What ranking needs to know before it begins: how rare the query's words are, which names it spells exactly, which tags it is held to.
@@ -29,22 +29,18 @@ FROM unnest(:tags::text[]) AS w (name) JOIN m_0.tag AS t ON t.folded = w.name OR
 -- Text match: candidates by the rarest words, scored by all. An event is read together with those beside it in the session: of each word
 -- it takes its own score or a part of the best one near, the less the farther; so a word said twice nearby counts once, and what answers
 -- a question stands by the words of the question.
-WITH found AS MATERIALIZED (
-    SELECT p.id, p.event_id, p.page_id,
-        weighed_terms() / sqrt(0.6 + 0.4 * p.length / :mean_length::double precision) AS score
+WITH scored AS MATERIALIZED (
+    SELECT p.id, p.event_id, p.page_id, 1 / sqrt(0.6 + 0.4 * p.length / :mean_length::double precision) AS share, each_term()
     FROM m_0.passage AS p
     WHERE p.words @@ (SELECT :candidates::text::tsquery) AND p.id + 0 > :after::bigint
 ), event_hit AS (
-    SELECT DISTINCT ON (f.event_id) f.event_id AS id, f.id AS passage, f.score
-    FROM found AS f
+    SELECT DISTINCT ON (f.event_id) f.event_id AS id, f.id AS passage, f.score, f.share, terms_of(f)
+    FROM (SELECT s.*, s.share * sum_terms(s) AS score FROM scored AS s) AS f
     WHERE f.event_id IS NOT NULL AND f.score > 0 AND wanted_event(f.event_id)
     ORDER BY f.event_id, f.score DESC, f.id
-), event_first AS MATERIALIZED (
-    SELECT h.id, h.passage, row_number() OVER (ORDER BY h.score DESC, h.id DESC) AS place
-    FROM (SELECT h.id, h.passage, h.score FROM event_hit AS h ORDER BY h.score DESC, h.id DESC LIMIT :stream_size::bigint) AS h
 ), heard AS MATERIALIZED (
-    SELECT f.id, f.passage, f.place, 1 / sqrt(0.6 + 0.4 * p.length / :mean_length::double precision) AS share, each_term()
-    FROM event_first AS f CROSS JOIN LATERAL (SELECT x.words, x.length FROM m_0.passage AS x WHERE x.id = f.passage LIMIT 1) AS p
+    SELECT h.*, row_number() OVER (ORDER BY h.score DESC, h.id DESC) AS place
+    FROM (SELECT h.* FROM event_hit AS h ORDER BY h.score DESC, h.id DESC LIMIT :stream_size::bigint) AS h
 ), near AS (
     SELECT h.id, h.passage, h.share, terms_of(h) FROM heard AS h
     UNION ALL
@@ -65,7 +61,7 @@ WITH found AS MATERIALIZED (
     SELECT n.id, max(n.passage) AS passage, best_terms() AS score FROM near AS n GROUP BY n.id
 ), page_hit AS (
     SELECT DISTINCT ON (f.page_id) f.page_id AS id, f.id AS passage, f.score
-    FROM found AS f
+    FROM (SELECT s.*, s.share * sum_terms(s) AS score FROM scored AS s) AS f
     WHERE f.page_id IS NOT NULL AND f.score > 0 AND wanted_page(f.page_id)
     ORDER BY f.page_id, f.score DESC, f.id
 )
@@ -116,7 +112,7 @@ END AS score FROM m_0.passage AS p;
 WITH started AS MATERIALIZED (
     SELECT e.id, e.name, e.event_count + e.page_count AS carried
     FROM m_0.entity AS e
-    WHERE CASE WHEN e.folded LIKE ANY(:pieces::text[]) THEN e.folded ~ :pattern::text ELSE false END AND NOT e.id = ANY(:entities::bigint[])
+    WHERE e.words @@ (SELECT :starts::text::tsquery) AND e.folded ~ :pattern::text AND NOT e.id = ANY(:entities::bigint[])
     ORDER BY e.event_count + e.page_count, e.id LIMIT :started::bigint
 ), entity_named AS MATERIALIZED (
     SELECT e.id, e.name, e.event_count + e.page_count AS carried FROM m_0.entity AS e WHERE e.id = ANY(:entities::bigint[])

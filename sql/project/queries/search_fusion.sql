@@ -33,42 +33,55 @@ ORDER BY f.fused DESC, f.is_page DESC, f.place, f.id DESC LIMIT :seeds::bigint;
 SELECT s.is_page, s.id, s.fused FROM unnest(:seed_pages::boolean[], :seed_ids::bigint[], :seed_scores::double precision[]) AS s (is_page, id, fused);
 
 -- name: shared
--- Which rare entities the seeds carry.
-SELECT DISTINCT s.is_page, s.id, s.fused, e.id AS entity, e.name, e.event_count + e.page_count AS carried
+-- Which rare entities the seeds carry. Each step from a seed is a look into an index, however the tables have grown since they were
+-- last measured: LIMIT and OFFSET keep the planner from reading them whole.
+SELECT s.is_page, s.id, s.fused, e.id AS entity, e.name, e.carried
 FROM (
-    SELECT s.is_page, s.id, s.fused, p.entity_id FROM seed AS s JOIN m_0.participation AS p ON p.event_id = s.id WHERE NOT s.is_page
+    SELECT s.is_page, s.id, s.fused, p.entity_id
+    FROM seed AS s CROSS JOIN LATERAL (SELECT x.entity_id FROM m_0.participation AS x WHERE x.event_id = s.id OFFSET 0) AS p WHERE NOT s.is_page
     UNION ALL
-    SELECT s.is_page, s.id, s.fused, p.entity_id FROM seed AS s JOIN m_0.page_entity AS p ON p.page_id = s.id WHERE s.is_page
-) AS s JOIN m_0.entity AS e ON e.id = s.entity_id
-WHERE e.event_count + e.page_count <= :rare::bigint;
+    SELECT s.is_page, s.id, s.fused, p.entity_id
+    FROM seed AS s CROSS JOIN LATERAL (SELECT x.entity_id FROM m_0.page_entity AS x WHERE x.page_id = s.id OFFSET 0) AS p WHERE s.is_page
+) AS s CROSS JOIN LATERAL (
+    SELECT x.id, x.name, x.event_count + x.page_count AS carried FROM m_0.entity AS x WHERE x.id = s.entity_id LIMIT 1
+) AS e
+WHERE e.carried <= :rare::bigint;
 
 -- name: edge
 -- One step from the seeds: links between pages, both ways, NEXT and RESOLVED_BY, both ways, and shared rare entities.
 SELECT true AS is_page, t.id, s.fused AS score, 'LINKS pg_' || s.id AS via
-FROM seed AS s JOIN m_0.page_link AS l ON l.from_id = s.id JOIN m_0.page AS t ON t.names @> ARRAY[l.target] WHERE s.is_page AND t.id <> s.id
+FROM seed AS s CROSS JOIN LATERAL (SELECT x.target FROM m_0.page_link AS x WHERE x.from_id = s.id OFFSET 0) AS l
+    CROSS JOIN LATERAL (SELECT x.id FROM m_0.page AS x WHERE x.names @> ARRAY[l.target] OFFSET 0) AS t
+WHERE s.is_page AND t.id <> s.id
 UNION
 SELECT true AS is_page, l.from_id AS id, s.fused AS score, 'LINKED_BY pg_' || s.id AS via
-FROM seed AS s JOIN m_0.page AS p ON p.id = s.id CROSS JOIN LATERAL unnest(p.names) AS n (name)
+FROM seed AS s CROSS JOIN LATERAL (SELECT unnest(x.names) AS name FROM m_0.page AS x WHERE x.id = s.id OFFSET 0) AS n
     CROSS JOIN LATERAL (SELECT x.from_id FROM m_0.page_link AS x WHERE x.target = n.name OFFSET 0) AS l
 WHERE s.is_page AND l.from_id <> s.id
 UNION
 SELECT false AS is_page, n.to_id AS id, s.fused AS score, 'NEXT evt_' || s.id AS via
-FROM seed AS s JOIN m_0.next_link AS n ON n.from_id = s.id WHERE NOT s.is_page
+FROM seed AS s CROSS JOIN LATERAL (SELECT x.to_id FROM m_0.next_link AS x WHERE x.from_id = s.id OFFSET 0) AS n WHERE NOT s.is_page
 UNION
 SELECT false AS is_page, n.from_id AS id, s.fused AS score, 'NEXT evt_' || s.id AS via
-FROM seed AS s JOIN m_0.next_link AS n ON n.to_id = s.id WHERE NOT s.is_page
+FROM seed AS s CROSS JOIN LATERAL (SELECT x.from_id FROM m_0.next_link AS x WHERE x.to_id = s.id OFFSET 0) AS n WHERE NOT s.is_page
 UNION
 SELECT false AS is_page, r.evidence_id AS id, s.fused AS score, 'RESOLVED_BY evt_' || s.id AS via
-FROM seed AS s JOIN m_0.resolution AS r ON r.plan_id = s.id WHERE NOT s.is_page AND r.revoked_at IS NULL
+FROM seed AS s CROSS JOIN LATERAL (
+    SELECT x.evidence_id FROM m_0.resolution AS x WHERE x.plan_id = s.id AND x.revoked_at IS NULL OFFSET 0
+) AS r WHERE NOT s.is_page
 UNION
 SELECT false AS is_page, r.plan_id AS id, s.fused AS score, 'RESOLVED_BY evt_' || s.id AS via
-FROM seed AS s JOIN m_0.resolution AS r ON r.evidence_id = s.id WHERE NOT s.is_page AND r.revoked_at IS NULL
+FROM seed AS s CROSS JOIN LATERAL (
+    SELECT x.plan_id FROM m_0.resolution AS x WHERE x.evidence_id = s.id AND x.revoked_at IS NULL OFFSET 0
+) AS r WHERE NOT s.is_page
 UNION
 SELECT false AS is_page, p.event_id AS id, s.fused / s.carried AS score, 'SHARES ' || s.name AS via
-FROM shared AS s JOIN m_0.participation AS p ON p.entity_id = s.entity WHERE s.is_page OR p.event_id <> s.id
+FROM shared AS s CROSS JOIN LATERAL (SELECT x.event_id FROM m_0.participation AS x WHERE x.entity_id = s.entity OFFSET 0) AS p
+WHERE s.is_page OR p.event_id <> s.id
 UNION
 SELECT true AS is_page, p.page_id AS id, s.fused / s.carried AS score, 'SHARES ' || s.name AS via
-FROM shared AS s JOIN m_0.page_entity AS p ON p.entity_id = s.entity WHERE NOT s.is_page OR p.page_id <> s.id;
+FROM shared AS s CROSS JOIN LATERAL (SELECT x.page_id FROM m_0.page_entity AS x WHERE x.entity_id = s.entity OFFSET 0) AS p
+WHERE NOT s.is_page OR p.page_id <> s.id;
 
 -- name: neighbour
 -- The graph stream: what stands next to the seeds, by the sum of what each step brings.

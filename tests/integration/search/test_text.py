@@ -163,3 +163,26 @@ async def test_postgres_takes_the_largest_literals(memory: Memory, project: Proj
         project, "SELECT count(v::tsvector) AS n FROM unnest($1::text[]) AS v", [analyse(text).tsvector for text in large]
     )
     assert rows[0]["n"] == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "query"),
+    [
+        ("Payment-Gateway", "gatew"),
+        ("src/ledger/close.py", "close"),
+        ("O’Reilly", "reilly"),
+        ("Grüße «Ämter»", "ämt"),
+        ("결제 서버", "서버"),
+        ("report_2025.final", "report_2025"),
+        ("a\\b'c:d", "b'c"),
+    ],
+)
+async def test_a_name_is_found_by_the_beginning_of_one_of_its_words(
+    project: ProjectRef, memory: Memory, ask: Ask, name: str, query: str
+) -> None:
+    named, _ = await memory.save(
+        project, [{"summary": "first", "entities": [(name, "thing")]}, {"summary": "second", "entities": [("else", "thing")]}]
+    )
+    answer = await ask(project, f"{query} nothing", explain=True)
+    assert events(answer) == [named]
+    assert answer.raw_hits[0].explain is not None

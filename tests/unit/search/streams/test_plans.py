@@ -92,4 +92,8 @@ def test_the_rarest_words_may_begin_names() -> None:
     names = read_names("often rare ledger service always")
     frequencies = {"often": 900, "rare": 2, "alway": 1_000}
     assert choose_starts(names, ["ledger service"], frequencies) == ["rare", "often", "always"]
-    assert started_values(["a%b", "c.d"]) == {"pieces": [r"%a\%b%", "%c.d%"], "pattern": r"(^|[^[:alnum:]])(a\%b|c\.d)"}
+    values = started_values(["a%b", "c.d", "o'x"])
+    assert values["pieces"] == [r"%a\%b%", "%c.d%", "%o'x%"]
+    assert values["starts"] == "('a' & 'b':*) | ('c' & 'd':*) | ('o' & 'x':*)"
+    assert values["pattern"].endswith(r"])(a\%b|c\.d|o\'x)")
+    assert started_values([])["starts"] is None
