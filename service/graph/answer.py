@@ -19,7 +19,7 @@ from service.graph.relations.protocol import Label
 from service.graph.terms import AggregateTerm, EdgeTerm, FieldTerm, NodeTerm, Plan, StartKind, Term
 from service.graph.values import PREFIXES
 
-CutReason = Literal["unfilled", "names_cap", "no_embedding", "statement_timeout", "deadline", "row_budget"]
+CutReason = Literal["unfilled", "names_cap", "no_embedding", "statement_timeout", "deadline", "row_budget", "answer_bytes"]
 VIA_SHOWN = 10
 
 
@@ -47,7 +47,7 @@ class StartReport(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Truncation(msgspec.Struct, frozen=True):
-    """One budget cut: where (`start` or `match[i]`) and why."""
+    """One cut: where (`start`, `match[i]` or `answer`) and why."""
 
     where: str
     reason: CutReason

@@ -35,11 +35,13 @@ class EntityMatch(msgspec.Struct, frozen=True):
 
 
 class EntityMatches(msgspec.Struct, frozen=True):
-    """Names, those with most events first; `total` counts all that match."""
+    """Names, those with most events first; `total` counts all that match. `truncated`: not all had room, as `notes` say."""
 
     entities: list[EntityMatch]
     total: int
     project: str
+    truncated: bool = False
+    notes: list[str] = []
 
 
 class SpaceEntry(msgspec.Struct, frozen=True):

@@ -58,7 +58,10 @@ class SavedPage(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Page(msgspec.Struct, frozen=True):
-    """A page in one of its versions. `links` are the pages it names, `backlinks` the paths of those that name it."""
+    """A page in one of its versions. `links` are the pages it names, `backlinks` the paths of those that name it.
+
+    `truncated`: not all had room, as `notes` say; `start` is the character at which the body begins.
+    """
 
     page_id: str
     path: str
@@ -72,6 +75,9 @@ class Page(msgspec.Struct, frozen=True):
     tags: list[str]
     links: list[str]
     backlinks: list[str]
+    start: int = 0
+    truncated: bool = False
+    notes: list[str] = []
 
 
 class PageEntry(msgspec.Struct, frozen=True):

@@ -190,6 +190,8 @@ OPERATIONS = (
         request=SearchMemory,
         answer=MeaningAnswer,
         run=search_memory,
+        lists=("hits",),
+        less="give a smaller limit.",
         routes=(
             Route("POST", "/workspaces/{workspace}/projects/{project}/events:search"),
             Route("GET", "/workspaces/{workspace}/projects/{project}/events:search"),

@@ -62,6 +62,7 @@ class Operation(msgspec.Struct, frozen=True):
     only those that are `audited` get a row in the audit, as every other does.
     `lines(services, caller, request)` gives an answer's pieces over HTTP, for one that is too large to be held: JSON Lines, in the
     place of `answer`, which is then what a caller is told beforehand.
+    `lists` names the answer's lists that end earlier when it grows too large; `less` says how to ask for less.
     """
 
     name: str
@@ -75,3 +76,5 @@ class Operation(msgspec.Struct, frozen=True):
     aliases: Mapping[str, str] = {}
     audited: bool = False
     lines: Callable[[Services, Caller, Any], AsyncGenerator[bytes]] | None = None
+    lists: tuple[str, ...] = ()
+    less: str = "ask for less."

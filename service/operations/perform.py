@@ -13,6 +13,7 @@ import structlog
 from service.access.keys import Caller
 from service.errors import InternalError, MunimentError, QueryTooSlow
 from service.observe.metrics import count_call
+from service.operations.bounds import run_bounded
 from service.operations.operation import Operation, Services
 from service.settings import Settings
 
@@ -86,7 +87,7 @@ async def _run(services: Services, caller: Caller, operation: Operation, request
     limit = asyncio.timeout(LONGEST_CALL_S)
     try:
         async with limit:
-            return await operation.run(services, caller, request)
+            return await run_bounded(services, caller, operation, request)
     except MunimentError:
         raise
     except Exception as error:

@@ -10,6 +10,7 @@ from service.access.keys import Caller
 from service.errors import InvalidRequest
 from service.memory import events, lookup, pages
 from service.memory.cursors import seal, unseal
+from service.operations.bounds import NOTE_ROOM, cut_text, size_of
 from service.operations.operation import Operation, Route, Services, Tool
 from service.operations.writing import Project, Version, Workspace
 
@@ -25,11 +26,13 @@ class GetMemoryContent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryContent(msgspec.Struct, frozen=True):
-    """The events in the order asked for; `missing` are the ids under which there is none."""
+    """The events in the order asked for; `missing` are the ids under which there is none. `truncated`: not all had room, as `notes` say."""
 
     events: list[events.EventContent]
     missing: list[str]
     project: str
+    truncated: bool = False
+    notes: list[str] = []
 
 
 class ReadPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +40,7 @@ class ReadPage(msgspec.Struct, frozen=True, kw_only=True):
 
     path: Annotated[str, Meta(description="The page's path.")]
     version: Annotated[Version | None, Meta(description="An earlier version; the current one when left out.")] = None
+    start: Annotated[int, Meta(ge=0, description="For a body that comes in pieces: begin at this character.")] = 0
     workspace: Workspace = None
     project: Project = None
 
@@ -118,7 +122,20 @@ async def get_memory_content(services: Services, caller: Caller, request: GetMem
 
 async def read_page(services: Services, caller: Caller, request: ReadPage) -> pages.Page:
     project = await services.scopes.one(caller, request.workspace, request.project)
-    return await pages.read_page(services.database, project, request.path, request.version)
+    page = await pages.read_page(services.database, project, request.path, request.version)
+    return _piece(page, request.start, services.settings.answer_max_bytes)
+
+
+def _piece(page: pages.Page, start: int, limit: int) -> pages.Page:
+    """The page with as much of its body as an answer holds; half of it is enough for everything else."""
+    others = size_of(msgspec.structs.replace(page, body="")) + NOTE_ROOM
+    body = cut_text(page.body[start:], limit - min(others, limit // 2))
+    if len(body) == len(page.body):
+        return page
+    end = start + len(body)
+    note = f"body: characters {start} to {end} of {len(page.body)}"
+    note += f"; go on with start={end}, and do not write the page back without the rest" if end < len(page.body) else ""
+    return msgspec.structs.replace(page, body=body, start=start, truncated=True, notes=[note])
 
 
 async def list_pages(services: Services, caller: Caller, request: ListPages) -> PageList:
@@ -160,6 +177,8 @@ OPERATIONS = (
         request=GetMemoryContent,
         answer=MemoryContent,
         run=get_memory_content,
+        lists=("events",),
+        less="ask for the others in another call.",
         routes=(Route("GET", "/workspaces/{workspace}/projects/{project}/events"),),
         tool=Tool(title="Read memories", description="The full content of events by id, with their entities, tags and threads."),
     ),
@@ -170,6 +189,8 @@ OPERATIONS = (
         request=ReadPage,
         answer=pages.Page,
         run=read_page,
+        lists=("backlinks", "links"),
+        less="query_memories_with_sql lists the links of a page.",
         routes=(Route("GET", "/workspaces/{workspace}/projects/{project}/pages/{path*}"),),
         tool=Tool(title="Read a page", description="A page by its path, with its version, its links and the pages that link to it."),
     ),
@@ -180,6 +201,8 @@ OPERATIONS = (
         request=ListPages,
         answer=PageList,
         run=list_pages,
+        lists=("pages",),
+        less="give a smaller limit.",
         routes=(Route("GET", "/workspaces/{workspace}/projects/{project}/pages"),),
         tool=Tool(title="List pages", description="Paths and titles of pages, by the beginning of the path."),
     ),
@@ -190,6 +213,8 @@ OPERATIONS = (
         request=FindMemoriesByEntity,
         answer=lookup.EntityMatches,
         run=find_memories_by_entity,
+        lists=("entities",),
+        less="ask for fewer events_per_entity.",
         routes=(Route("GET", "/workspaces/{workspace}/projects/{project}/entities"),),
         tool=Tool(
             title="Find memories by name",

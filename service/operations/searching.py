@@ -118,6 +118,8 @@ OPERATIONS = (
         request=MemoryQuery,
         answer=SearchAnswer,
         run=memory_query,
+        lists=("raw_hits", "hits"),
+        less="give a smaller limit, or leave out explain.",
         routes=(Route("POST", "/search"), Route("GET", "/search")),
         aliases={"q": "query", "search": "query", "n": "limit", "top_k": "limit"},
         tool=Tool(
@@ -135,6 +137,8 @@ OPERATIONS = (
         request=QueryMemoryGraph,
         answer=GraphAnswer,
         run=query_memory_graph,
+        lists=("rows",),
+        less="give a smaller LIMIT, or return ids and summaries.",
         routes=(Route("POST", "/graph"),),
         tool=Tool(title="Query the memory graph", description=GRAPH_DESCRIPTION),
     ),

@@ -87,6 +87,8 @@ OPERATIONS = (
         request=ListSessions,
         answer=SessionList,
         run=list_sessions,
+        lists=("sessions",),
+        less="give a smaller limit.",
         routes=(Route("GET", "/workspaces/{workspace}/projects/{project}/sessions"),),
     ),
 )

@@ -36,6 +36,8 @@ OPERATIONS = (
         request=QueryMemoriesWithSql,
         answer=SqlAnswer,
         run=query_memories_with_sql,
+        lists=("rows",),
+        less="select fewer or shorter columns, such as left(content, 200).",
         routes=(Route("POST", "/sql"),),
         tool=Tool(title="Query memory in SQL", description=DESCRIPTION),
         aliases={"query": "sql"},

@@ -33,7 +33,9 @@ def arguments_in_headers(scope: Scope, fields: Mapping[str, Any]) -> dict[str, A
 
 
 def etag_of(answer: Any) -> str | None:
-    """The ETag of an answer that has a version."""
+    """The ETag of an answer that has a version and is whole."""
+    if getattr(answer, "truncated", False):
+        return None
     version = getattr(answer, "version", None)
     return f'"v{version}"' if isinstance(version, int) else None
 
