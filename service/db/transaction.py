@@ -98,7 +98,9 @@ class Tx:
 
     async def stream(self, sql: str, *args: Any, rows: int) -> AsyncGenerator[asyncpg.Record]:
         """The rows of a statement one by one, of which the database sends `rows` at a time."""
-        async for record in self._connection.cursor(self._bind(sql), *args, prefetch=rows):
+        # Without a name: a pooler may hold another client's statement under any name.
+        statement = await self._connection.prepare(self._bind(sql), name="")
+        async for record in statement.cursor(*args, prefetch=rows):
             yield record
 
     async def execute(self, sql: str, *args: Any) -> None:
@@ -155,6 +157,10 @@ async def named_errors(project: ProjectRef | None = None) -> AsyncGenerator[None
         if project is None or "could not open relation" not in str(error):
             raise
         raise NotFound(f"There is no project {project.project!r} here, or the key cannot read it.") from error
+    except (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError) as error:
+        raise DatabaseUnavailable(
+            "A pooler between here and the database mixes up prepared statements.", hint="Set MUNIMENT_DATABASE_PREPARED=false."
+        ) from error
     except (
         asyncpg.PostgresConnectionError,
         asyncpg.CannotConnectNowError,

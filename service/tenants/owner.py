@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, cast
 import psycopg
 from psycopg.rows import DictRow, dict_row
 
+from service.db.pooler import require_session
 from service.db.queries import Query
 from service.errors import DatabaseUnavailable
 
@@ -19,7 +20,7 @@ Row: TypeAlias = dict[str, Any]
 
 @contextmanager
 def owner_connection(url: str) -> Generator[Owner]:
-    """Connects under the owner's login; raises `DatabaseUnavailable`."""
+    """Connects under the owner's login; raises `DatabaseUnavailable`, or `UnsuitableDatabase` behind a pooler that keeps no sessions."""
     try:
         connection = psycopg.Connection[DictRow].connect(
             url, autocommit=True, row_factory=dict_row, connect_timeout=10, application_name="muniment"
@@ -28,6 +29,7 @@ def owner_connection(url: str) -> Generator[Owner]:
         raise DatabaseUnavailable("The database does not answer under the owner's login.", hint=first_line(error)) from error
     connection.cursor_factory = cast("type[psycopg.Cursor[DictRow]]", psycopg.RawCursor)
     with connection:
+        require_session(connection, url)
         yield connection
 
 

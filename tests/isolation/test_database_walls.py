@@ -10,8 +10,8 @@ from service.db.pools import Database
 from service.db.scope import ProjectRef
 from service.memory.event_rows import EventInput
 from service.memory.events import read_events, save_event
-from service.tenants.migrate import MigrationReport
 from tests.conftest import Memory, Projects
+from tests.isolation.conftest import Way
 
 
 def _forged(victim: ProjectRef, attacker: ProjectRef) -> ProjectRef:
@@ -63,12 +63,12 @@ async def test_the_login_behind_the_role_owns_nothing(database: Database, memory
             await _run_without_role(database, project, statement)
 
 
-async def test_one_connection_serves_many_and_mixes_nothing(migrated: MigrationReport, memory: Memory, projects: Projects) -> None:
+async def test_one_connection_serves_many_and_mixes_nothing(way: Way, memory: Memory, projects: Projects) -> None:
     """Pool size 1, two workspaces with the same names, calls that raise or are cancelled in the middle."""
     pair = [projects.make(), projects.make()]
     for number, project in enumerate(pair):
         await memory.save(project, [{"summary": f"row of {number}", "entities": [("Same Name", "name")]}])
-    single = await Database.open(migrated.api_url, max_size=1)
+    single = await way.open(max_size=1)
 
     async def call(n: int) -> str | None:
         async with single.read(pair[n % 2]) as tx:

@@ -26,6 +26,8 @@ from service.settings import Settings
 from service.tenants.owner import owner_connection
 from tests.conftest import Memory, Projects
 
+# One call after the other: a pooler of several connections would use one of them.
+pytestmark = pytest.mark.parametrize("way", [0, 1], ids=["direct", "pgbouncer-1"], indirect=True, scope="module")
 CANARY = "xylocarpus"
 MINE = "periwinkle"
 
@@ -40,6 +42,7 @@ FOREIGN: dict[str, Any] = {
     "previous": "evt_2",
     "resolves": ["evt_2"],
     "relation": "NEXT",
+    "role": "reader",
     "from": "evt_1",
     "to": "evt_2",
     "summary": "an intruder's line",
@@ -178,7 +181,7 @@ async def test_nothing_of_others_is_read_or_written(world: World, server: Embedd
         assert f"{CANARY} two" not in text
         assert f"{CANARY} text" not in text
         assert world.victim.project not in text
-    assert tried >= 2
+    assert tried >= (2 if _takes(operation, "workspace") else 1)
     assert await _fingerprint(server, world) == before
 
 

@@ -8,17 +8,19 @@ import json
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import click
 import platformdirs
 import rich_click
 
-from service.errors import InvalidSetting
+from service.errors import DatabaseUnavailable, InvalidSetting
 from service.observe.logs import configure_logs
 from service.settings import Settings, load_settings
 from service.surface.cli.owner_login import named_owner
 from service.tenants.migrate import Phase, migrate
+from service.tenants.owner import owner_connection
 
 DATA = click.option(
     "--data",
@@ -80,6 +82,8 @@ def worker(data: Path) -> None:
             await provider.close()
 
     del data
+    with suppress(DatabaseUnavailable), owner_connection(url):
+        pass  # a login that cannot serve a worker is refused at once; a database that is away is waited for
     asyncio.run(work())
 
 

@@ -3,3 +3,8 @@
 SELECT r.rolsuper, r.rolbypassrls, i.vector_schema
 FROM pg_roles AS r CROSS JOIN control.describe_instance() AS i
 WHERE r.rolname = session_user;
+
+-- name: show_arrays
+-- A column of each type of array that answers or arguments have.
+SELECT NULL::boolean[] AS a, NULL::smallint[] AS b, NULL::integer[] AS c, NULL::bigint[] AS d,
+    NULL::real[] AS e, NULL::double precision[] AS f, NULL::timestamptz[] AS g, NULL::uuid[] AS h;
