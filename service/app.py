@@ -103,7 +103,7 @@ async def _serve(
     key = await asyncio.to_thread(_first_key, prepared, pepper, provider) if prepared.owner_url else None
     state = ServerState()
     async with (
-        open_services(settings, prepared.api_url, provider) as services,
+        open_services(settings, prepared.api_url, provider, pepper) as services,
         open_identify(settings, services.database, pepper) as identify,
     ):
         app = build_app(services, identify, state)
@@ -158,7 +158,7 @@ async def _until_stopped(stop: asyncio.Event, greeting: Awaitable[None], serving
 
 
 @asynccontextmanager
-async def open_services(settings: Settings, api_url: str, provider: EmbeddingProvider) -> AsyncGenerator[Services]:
+async def open_services(settings: Settings, api_url: str, provider: EmbeddingProvider, pepper: str = "") -> AsyncGenerator[Services]:
     """What operations work with, over a pool of connections."""
     redactor = make_redactor(settings)
     reranker = choose_reranker(settings)
@@ -168,7 +168,13 @@ async def open_services(settings: Settings, api_url: str, provider: EmbeddingPro
         embedder = QueryEmbedder(provider, QueryCache(), settings.embedding_timeout_ms / 1000, partial(provider_of, settings))
     try:
         yield Services(
-            database=database, scopes=Scopes(database), settings=settings, embedder=embedder, redactor=redactor, reranker=reranker
+            database=database,
+            scopes=Scopes(database),
+            settings=settings,
+            embedder=embedder,
+            redactor=redactor,
+            reranker=reranker,
+            pepper=pepper,
         )
     finally:
         if embedder is not None:

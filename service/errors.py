@@ -84,6 +84,13 @@ class Forbidden(MunimentError):
     status = 403
 
 
+class QuotaReached(MunimentError):
+    """The workspace keeps as much as it may; nothing was stored."""
+
+    code = "quota_reached"
+    status = 403
+
+
 class OriginRefused(MunimentError):
     """The request comes from an origin or names a host that this server does not serve."""
 

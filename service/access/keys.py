@@ -27,7 +27,10 @@ _TOUCH_S: Final = 60.0
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """Who asks: a key, its workspace, its scopes, the projects it is bound to (None: all) and the one it defaults to."""
+    """Who asks: a key, its workspace, its scopes, the projects it is bound to (None: all) and the one it defaults to.
+
+    `expires_at` is the key's end; None for one without, and for a person, whose issuer renews tokens.
+    """
 
     key_id: str
     workspace_id: int
@@ -36,6 +39,7 @@ class Caller(msgspec.Struct, frozen=True):
     scopes: frozenset[str]
     projects: frozenset[int] | None
     default_project: int | None
+    expires_at: datetime | None = None
 
     def require(self, scope: Scope) -> None:
         """Raises `Forbidden` unless the key has the scope."""
@@ -91,6 +95,7 @@ class KeyRing:
             scopes=frozenset(row["scopes"]),
             projects=None if row["projects"] is None else frozenset(row["projects"]),
             default_project=row["default_project"],
+            expires_at=row["expires_at"],
         )
 
     async def _find(self, key_id: str) -> Any:

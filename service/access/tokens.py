@@ -1,5 +1,7 @@
 """Bearer tokens of an OIDC issuer: JWTs, checked by its public keys, mapped to a workspace and scopes by their claims.
 
+A member of the workspace has the scopes of the role that was given there, whatever the claims say of scopes.
+
 In: a token. Out: the same `Caller` as an API key gives; anything else is `Unauthenticated`, the same for all causes.
 """
 
@@ -26,6 +28,14 @@ _CACHE_S: Final = 2.0
 _CACHE_MOST: Final = 2_000
 
 _LOG: Final = structlog.stdlib.get_logger("muniment.access")
+
+# What a member's role stands for.
+ROLES: Final[dict[str, frozenset[str]]] = {
+    "none": frozenset(),
+    "reader": frozenset({"read"}),
+    "writer": frozenset({"read", "write"}),
+    "admin": frozenset(ALL_SCOPES),
+}
 
 
 class TokenRules(msgspec.Struct, frozen=True):
@@ -72,13 +82,13 @@ def protected_resource(settings: Settings, url: str) -> dict[str, Any]:
 
 
 class Tokens:
-    """Checks tokens by their issuer's keys; remembers a workspace for two seconds."""
+    """Checks tokens by their issuer's keys; remembers for two seconds what a subject is in a workspace."""
 
     def __init__(self, database: Database, keys: KeySet, rules: TokenRules) -> None:
         self._database = database
         self._keys = keys
         self._rules = rules
-        self._workspaces: OrderedDict[str, tuple[float, Any]] = OrderedDict()
+        self._workspaces: OrderedDict[tuple[str, str], tuple[float, Any]] = OrderedDict()
 
     async def identify(self, token: str) -> Caller:
         """Who holds this token; raises `Unauthenticated`, or `IssuerUnavailable` while its key cannot be looked up."""
@@ -86,9 +96,9 @@ class Tokens:
         subject, slug = claims["sub"], claim_of(claims, self._rules.workspace_claim)
         if not isinstance(slug, str) or not _SLUG.fullmatch(slug):
             raise _refused("no workspace in its claims")
-        if not 0 < len(subject) <= _LONGEST_SUBJECT or not subject.isprintable():
+        if not is_subject(subject):
             raise _refused("no usable subject")
-        row = await self._workspace(slug)
+        row = await self._workspace(slug, subject)
         if row is None:
             raise _refused("unknown workspace")
         return Caller(
@@ -96,7 +106,7 @@ class Tokens:
             workspace_id=row["id"],
             workspace=row["slug"],
             role=row["role"],
-            scopes=self._scopes(claims),
+            scopes=self._scopes(claims) if row["member_role"] is None else ROLES[row["member_role"]],
             projects=None,
             default_project=None,
         )
@@ -131,19 +141,24 @@ class Tokens:
         names: list[Any] = given.split() if isinstance(given, str) else given if isinstance(given, list) else []
         return frozenset().union(*(self._rules.scopes.get(name, frozenset()) for name in names if isinstance(name, str)))
 
-    async def _workspace(self, slug: str) -> Any:
+    async def _workspace(self, slug: str, subject: str) -> Any:
         now = time.monotonic()
-        known = self._workspaces.get(slug)
+        known = self._workspaces.get((slug, subject))
         if known and known[0] > now:
             return known[1]
-        rows = await self._database.control("find_workspace", slug)
+        rows = await self._database.control("find_subject", slug, subject)
         if not rows:
             return None
-        self._workspaces[slug] = (now + _CACHE_S, rows[0])
-        self._workspaces.move_to_end(slug)
+        self._workspaces[slug, subject] = (now + _CACHE_S, rows[0])
+        self._workspaces.move_to_end((slug, subject))
         if len(self._workspaces) > _CACHE_MOST:
             self._workspaces.popitem(last=False)
         return rows[0]
+
+
+def is_subject(text: str) -> bool:
+    """Whether a subject can be kept: printable, and not too long."""
+    return 0 < len(text) <= _LONGEST_SUBJECT and text.isprintable()
 
 
 def claim_of(claims: dict[str, Any], name: str) -> Any:

@@ -15,6 +15,7 @@ import msgspec
 from asyncpg.pool import PoolConnectionProxy
 
 from service.db.budget import Budget
+from service.db.quota import QuotaRefusal, quota_reached
 from service.db.scope import ProjectRef, SpaceRef
 from service.errors import DatabaseBusy, DatabaseUnavailable, NotFound, QueryTooSlow
 
@@ -146,6 +147,8 @@ async def named_errors(project: ProjectRef | None = None) -> AsyncGenerator[None
         yield
     except asyncpg.QueryCanceledError as error:
         raise QueryTooSlow from error
+    except QuotaRefusal as error:
+        raise quota_reached(error.detail) from error
     except asyncpg.DeadlockDetectedError as error:  # deleting a project takes every table from its readers
         raise DatabaseBusy("The database ended a circle of waiting calls, this one among them.", hint="Try again.") from error
     except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError, asyncpg.InvalidParameterValueError) as error:

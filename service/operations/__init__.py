@@ -10,14 +10,17 @@ from service.operations import (
     connections,
     correcting,
     forgetting,
+    keys,
     linking,
     meaning,
+    members,
     moving,
     projects,
     reading,
     searching,
     sessions,
     sql,
+    workspaces,
     writing,
 )
 from service.operations.operation import Operation
@@ -36,4 +39,7 @@ CATALOGUE: Final[tuple[Operation, ...]] = (
     *moving.OPERATIONS,
     *sessions.OPERATIONS,
     *projects.OPERATIONS,
+    *keys.OPERATIONS,
+    *members.OPERATIONS,
+    *workspaces.OPERATIONS,
 )

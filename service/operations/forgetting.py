@@ -56,6 +56,7 @@ async def forget(services: Services, caller: Caller, request: Forget) -> Receipt
 
 
 async def delete_project(services: Services, caller: Caller, request: DeleteProject) -> Receipt:
+    services.scopes.forget(caller.workspace_id)  # not a project that had this slug a moment ago
     project = await services.scopes.one(caller, request.workspace, request.project)
     counts = await projects.delete_project(services.database, project)
     services.scopes.forget(caller.workspace_id)

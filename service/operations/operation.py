@@ -4,7 +4,7 @@ In: nothing. Out: `Operation` with its `Route`s and its `Tool`, and `Services`, 
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -30,6 +30,7 @@ class Services:
     embedder: QueryEmbedder | None
     redactor: Redactor = STANDARD
     reranker: Reranker | None = None
+    pepper: str = field(default="", repr=False)  # what new keys are hashed with
 
 
 class Route(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ from service.memory.cursors import seal, unseal
 from service.operations.bounds import NOTE_ROOM, cut_text, size_of
 from service.operations.operation import Operation, Route, Services, Tool
 from service.operations.writing import Project, Version, Workspace
+from service.tenants.governing import read_usage
 
 Limit = Annotated[int, Meta(ge=1, description="How many at most.")]
 
@@ -87,11 +88,12 @@ class ListProjects(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProjectEntry(msgspec.Struct, frozen=True):
-    """A project that the key can read."""
+    """A project that the key can read; `name` is for people."""
 
     workspace: str
     project: str
     default: bool
+    name: str
 
 
 class ProjectList(msgspec.Struct, frozen=True):
@@ -100,8 +102,16 @@ class ProjectList(msgspec.Struct, frozen=True):
     projects: list[ProjectEntry]
 
 
+class QuotaState(msgspec.Struct, frozen=True):
+    """How much of something the workspace may keep, and keeps: `used` is null for a key that is bound to some projects."""
+
+    kind: str
+    limit: int
+    used: int | None
+
+
 class Status(msgspec.Struct, frozen=True):
-    """What a project holds, and how far its vectors are; `embedding` counts events and passages."""
+    """What a project holds, and how far its vectors are; `embedding` counts events and passages, `quota` tells what is limited."""
 
     workspace: str
     project: str
@@ -110,6 +120,7 @@ class Status(msgspec.Struct, frozen=True):
     embedding: lookup.Embedding
     newest_event: datetime | None
     scopes: list[str]
+    quota: list[QuotaState] = []
 
 
 async def get_memory_content(services: Services, caller: Caller, request: GetMemoryContent) -> MemoryContent:
@@ -161,12 +172,25 @@ async def memory_status(services: Services, caller: Caller, request: MemoryStatu
         embedding=found.embedding,
         newest_event=found.newest_event,
         scopes=sorted(caller.scopes),
+        quota=await _quota(services, caller),
     )
+
+
+async def _quota(services: Services, caller: Caller) -> list[QuotaState]:
+    used = await read_usage(services.database, caller.workspace_id)
+    shown = caller.projects is None
+    return [QuotaState(kind, each.limit, each.used if shown else None) for kind, each in used.items() if each.limit is not None]
 
 
 async def list_projects(services: Services, caller: Caller, request: ListProjects) -> ProjectList:
     found = await services.scopes.readable(caller, request.workspace)
-    return ProjectList([ProjectEntry(ref.workspace, ref.project, ref.project_id == caller.default_project) for ref in found])
+    names = {row["id"]: row["name"] for row in await services.database.control("find_projects", caller.workspace_id)}
+    return ProjectList(
+        [
+            ProjectEntry(ref.workspace, ref.project, ref.project_id == caller.default_project, names.get(ref.project_id, ref.project))
+            for ref in found
+        ]
+    )
 
 
 OPERATIONS = (

@@ -1,4 +1,4 @@
-"""Making and deleting projects: a row, a schema, its tables and grants, all or nothing.
+"""Making, renaming and deleting projects: a row, a schema, its tables and grants, all or nothing.
 
 In: a workspace's id, a slug, a name, the embedding space. Out: the project's id and whether it is new.
 """
@@ -12,7 +12,7 @@ import stamina
 
 from service.db.pools import Database
 from service.db.scope import ProjectRef
-from service.errors import DatabaseBusy, InvalidRequest, NotFound, TooLong
+from service.errors import Conflict, DatabaseBusy, InvalidRequest, NotFound, TooLong
 from service.memory.text import clean_name
 
 _SLUG: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
@@ -39,15 +39,29 @@ def check_name(name: str) -> str:
 
 async def delete_project(database: Database, project: ProjectRef) -> dict[str, int]:
     """Deletes a project with all it holds: how many rows each of its tables held. Raises `NotFound` or `DatabaseBusy`."""
+    counts = await drop_project(database, project.workspace_id, project.project_id)
+    if counts is None:
+        raise NotFound(f"There is no project {project.project!r} here, or the key cannot read it.")
+    return counts
+
+
+async def drop_project(database: Database, workspace_id: int, project_id: int) -> dict[str, int] | None:
+    """The same by its number; None when the workspace has no such project."""
     try:
-        (row,) = await stamina.retry(on=_BUSY, attempts=3, timeout=None)(database.control)(
-            "drop_project", project.workspace_id, project.project_id
-        )
+        (row,) = await stamina.retry(on=_BUSY, attempts=3, timeout=None)(database.control)("drop_project", workspace_id, project_id)
     except _BUSY as error:
         raise DatabaseBusy("The project is being read for a long time, so it was not deleted.", hint="Try again.") from error
-    if row["counts"] is None:
+    return None if row["counts"] is None else msgspec.json.decode(row["counts"], type=dict[str, int])
+
+
+async def rename_project(database: Database, project: ProjectRef, slug: str | None, name: str | None) -> None:
+    """Gives a project another slug or name; raises `NotFound`, or `Conflict` for a slug that is taken."""
+    try:
+        (row,) = await database.control("rename_project", project.workspace_id, project.project_id, slug, name)
+    except asyncpg.UniqueViolationError as error:
+        raise Conflict(f"There is a project {slug!r} in this workspace already.", hint="Choose another slug.") from error
+    if not row["found"]:
         raise NotFound(f"There is no project {project.project!r} here, or the key cannot read it.")
-    return msgspec.json.decode(row["counts"], type=dict[str, int])
 
 
 async def create_project(
@@ -56,5 +70,8 @@ async def create_project(
     """Makes the project, or finds the one that stands under this slug."""
     check_slug(slug, "slug")
     space_id = (await database.control("add_space", *space))[0]["id"] if space else None
-    (row,) = await database.control("create_project", workspace_id, slug, check_name(name or slug) or slug, space_id)
+    try:
+        (row,) = await database.control("create_project", workspace_id, slug, check_name(name or slug) or slug, space_id)
+    except asyncpg.ForeignKeyViolationError as error:
+        raise NotFound("The workspace is gone.") from error
     return row["id"], row["created"]

@@ -3,7 +3,7 @@
 In: the owner's connection. Out: ids, and keys, whose text is shown once and kept nowhere.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -12,8 +12,9 @@ import psycopg
 import stamina
 
 from service.access.keys import ALL_SCOPES, NewKey, make_key
+from service.db import quota
 from service.db.queries import load
-from service.errors import DatabaseBusy, InvalidRequest, NotFound
+from service.errors import Conflict, DatabaseBusy, InvalidRequest, NotFound
 from service.tenants.owner import Owner, Row, run, run_one
 from service.tenants.projects import check_name, check_slug
 
@@ -34,6 +35,33 @@ def create_workspace(owner: Owner, slug: str, name: str | None = None) -> Found:
     return Found(row["id"], slug)
 
 
+def rename_workspace(owner: Owner, workspace: Found, slug: str | None, name: str | None) -> Row:
+    """Gives the workspace another slug or name; raises `Conflict` for a slug that is taken."""
+    return _rename(owner, "workspace", workspace, slug, name)
+
+
+def set_operator(owner: Owner, workspace: Found, *, operates: bool) -> None:
+    """Whether the workspace's admins act for the operator by way of the API: they make workspaces and set quotas."""
+    _one(owner, "set_operator", workspace.id, operates)
+
+
+def set_quota(owner: Owner, workspace: Found, limits: Mapping[str, int | None]) -> Row:
+    """What the workspace may keep of events, bytes and projects, None without limit; what is not named stays as it is.
+
+    Gives what it keeps and may keep.
+    """
+    row = read_usage(owner, workspace)
+    if limits:
+        most = [limits.get(kind, row[f"most_{kind}"]) for kind in ("events", "bytes", "projects")]
+        _one(owner, "limit_workspace", workspace.id, *most)
+    return read_usage(owner, workspace)
+
+
+def read_usage(owner: Owner, workspace: Found) -> Row:
+    """What the workspace keeps and may keep."""
+    return _one(owner, "find_usage", workspace.id)
+
+
 def find_workspace(owner: Owner, slug: str) -> Found:
     row = _maybe(owner, "find_workspace", slug)
     if row is None:
@@ -45,8 +73,18 @@ def create_project(owner: Owner, workspace: Found, slug: str, name: str | None =
     """Makes the project with its schema, or finds the one that stands."""
     check_slug(slug, "project")
     space_id = _one(owner, "add_space", *space)["id"] if space else None
-    row = _one(owner, "create_project", workspace.id, slug, check_name(name or slug) or slug, space_id)
+    try:
+        row = _one(owner, "create_project", workspace.id, slug, check_name(name or slug) or slug, space_id)
+    except psycopg.Error as error:
+        if error.sqlstate != quota.SQLSTATE:
+            raise
+        raise quota.quota_reached(error.diag.message_detail) from error
     return Found(row["id"], slug)
+
+
+def rename_project(owner: Owner, project: Found, slug: str | None, name: str | None) -> Row:
+    """Gives the project another slug or name; raises `Conflict` for a slug that is taken."""
+    return _rename(owner, "project", project, slug, name)
 
 
 def find_project(owner: Owner, workspace: Found, slug: str) -> Found:
@@ -117,6 +155,21 @@ def revoke_key(owner: Owner, key_id: str) -> None:
 def list_rows(owner: Owner, what: str, *args: Any) -> list[Row]:
     """The rows of `list_workspaces`, `list_projects` or `list_keys`."""
     return run(owner, load("control", "admin")[what], *args)
+
+
+def _rename(owner: Owner, what: str, found: Found, slug: str | None, name: str | None) -> Row:
+    if slug is None and name is None:
+        raise InvalidRequest("Nothing is to be renamed.", hint="Give --name or --to.")
+    try:
+        return _one(
+            owner,
+            f"rename_{what}",
+            found.id,
+            None if name is None else check_name(name) or found.slug,
+            None if slug is None else check_slug(slug, what),
+        )
+    except psycopg.errors.UniqueViolation as error:
+        raise Conflict(f"There is a {what} {slug!r} already.", hint="Choose another slug.") from error
 
 
 def _maybe(owner: Owner, name: str, *args: Any) -> Row | None:

@@ -15,7 +15,8 @@ CREATE TABLE workspace (
     slug text NOT NULL UNIQUE CHECK (slug ~ '^[a-z0-9][a-z0-9-]{0,62}$'),
     name text NOT NULL,
     role text UNIQUE,                            -- null only inside the transaction that makes the workspace
-    created_at timestamptz NOT NULL DEFAULT now()
+    created_at timestamptz NOT NULL DEFAULT now(),
+    operates boolean NOT NULL DEFAULT false      -- its admins act for the operator: they make workspaces and set what these may keep
 );
 
 CREATE TABLE space (
@@ -80,3 +81,34 @@ CREATE TABLE migration (
     name text PRIMARY KEY,
     applied_at timestamptz NOT NULL DEFAULT now()
 );
+-- People who come with a token of the issuer. What their token says of scopes stands back behind the role.
+CREATE TABLE member (
+    workspace_id bigint NOT NULL REFERENCES workspace ON DELETE CASCADE,
+    subject text NOT NULL CHECK (char_length(subject) BETWEEN 1 AND 255),
+    role text NOT NULL CHECK (role IN ('none', 'reader', 'writer', 'admin')),
+    expires_at timestamptz,
+    added_at timestamptz NOT NULL DEFAULT now(),
+    added_by text,
+    PRIMARY KEY (workspace_id, subject)
+);
+
+-- What a workspace may keep at most; null, or no row: as much as it likes.
+CREATE TABLE quota (
+    workspace_id bigint PRIMARY KEY REFERENCES workspace ON DELETE CASCADE,
+    events bigint CHECK (events >= 0),
+    bytes bigint CHECK (bytes >= 0),
+    projects bigint CHECK (projects >= 0)
+);
+
+-- What a project keeps: written by triggers of its tables, in the transaction that changes them (functions/usage.sql).
+CREATE TABLE usage (
+    project_id bigint PRIMARY KEY REFERENCES project ON DELETE CASCADE,
+    workspace_id bigint NOT NULL REFERENCES workspace ON DELETE CASCADE,
+    events bigint NOT NULL,
+    bytes bigint NOT NULL,                       -- of texts: of events and pages, earlier versions included
+    events_before bigint NOT NULL DEFAULT 0,     -- what it was when the transaction `changed_in` began to change it
+    bytes_before bigint NOT NULL DEFAULT 0,
+    changed_in xid8
+) WITH (fillfactor = 50);
+CREATE INDEX usage_workspace ON usage (workspace_id);
+

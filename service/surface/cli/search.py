@@ -80,12 +80,19 @@ class Embedding(msgspec.Struct, frozen=True):
     failed: int
 
 
+class Quota(msgspec.Struct, frozen=True):
+    kind: str
+    limit: int
+    used: int | None = None
+
+
 class Status(msgspec.Struct, frozen=True):
     workspace: str
     project: str
     counts: dict[str, int]
     embedding: Embedding
     newest_event: str | None
+    quota: list[Quota] = []
 
 
 @click.command(cls=TextCommand)
@@ -222,6 +229,7 @@ def status(options: Options, *, wait: bool, timeout: float | None) -> None:
         "newest event": moment(found.newest_event),
         "model": line(f"{embedding.provider} {embedding.model} ({embedding.dim})") if embedding.provider else "none",
         "embedding": vectors if embedding.provider else "off",
+        **{line(f"quota of {each.kind}"): f"{'' if each.used is None else f'{each.used} of '}{each.limit}" for each in found.quota},
     }
     console = stdout()
     width = max(map(len, facts))

@@ -1,4 +1,4 @@
-"""`workspace` and `project`: make, list and delete them, by the owner's login.
+"""`workspace` and `project`: make, list, rename, limit and delete them, by the owner's login.
 
 In: slugs. Out: what was made, what there is, or what was deleted with it.
 """
@@ -21,10 +21,19 @@ YES = click.option("--yes", is_flag=True, help="Do not ask.")
 # The tables that a deletion tells of, by the words of `muniment status`; the others hold what belongs to these.
 _WORDS: Final = {"event": "events", "page": "pages", "entity": "entities", "tag": "tags", "session": "sessions"}
 
+NO_LIMIT: Final = -1
+
+
+def _limit(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """A number of things; `NO_LIMIT` for none, None where the option was not given."""
+    if value is None or value == "none":
+        return None if value is None else NO_LIMIT
+    return click.IntRange(0, 2**53).convert(value, param, ctx)
+
 
 @rich_click.group()
 def workspace() -> None:
-    """Make, list and delete workspaces (tenants)."""
+    """Make, list, rename, limit and delete workspaces (tenants)."""
 
 
 @workspace.command(name="create")
@@ -48,6 +57,46 @@ def workspace_list(data: Path, as_json: bool) -> None:
         show_rows(workspaces.list_rows(owner, "list_workspaces"), as_json)
 
 
+@workspace.command(name="rename")
+@click.argument("slug")
+@click.option("--name", help="A name for people.")
+@click.option("--to", "new_slug", help="Another slug; tokens that name the earlier one are refused from then on.")
+@DATA
+@JSON
+def workspace_rename(slug: str, name: str | None, new_slug: str | None, data: Path, as_json: bool) -> None:
+    """Give a workspace another name or slug."""
+    with owning(data) as (owner, _):
+        row = workspaces.rename_workspace(owner, workspaces.find_workspace(owner, slug), new_slug, name)
+    show_rows([{"workspace": row["slug"], "name": row["name"]}], as_json)
+
+
+@workspace.command(name="quota")
+@click.argument("slug")
+@click.option("--events", callback=_limit, metavar="N", help="How many events it may keep at most; none: any number.")
+@click.option("--bytes", callback=_limit, metavar="N", help="How many bytes of text, earlier versions included.")
+@click.option("--projects", callback=_limit, metavar="N", help="How many projects.")
+@DATA
+@JSON
+def workspace_quota(slug: str, data: Path, as_json: bool, **limits: int | None) -> None:
+    """Show or set what a workspace may keep. What it keeps already stays."""
+    given = {kind: None if limit == NO_LIMIT else limit for kind, limit in limits.items() if limit is not None}
+    with owning(data) as (owner, _):
+        row = workspaces.set_quota(owner, workspaces.find_workspace(owner, slug), given)
+    show_rows([{"workspace": slug, **row}], as_json)
+
+
+@workspace.command(name="operator")
+@click.argument("slug")
+@click.option("--off", is_flag=True, help="It is the operator's no more.")
+@DATA
+@JSON
+def workspace_operator(slug: str, off: bool, data: Path, as_json: bool) -> None:
+    """Let a workspace's admin keys make and delete workspaces and set quotas over REST."""
+    with owning(data) as (owner, _):
+        workspaces.set_operator(owner, workspaces.find_workspace(owner, slug), operates=not off)
+    show_rows([{"workspace": slug, "operator": not off}], as_json)
+
+
 @workspace.command(name="delete")
 @click.argument("slug")
 @YES
@@ -65,7 +114,7 @@ def workspace_delete(slug: str, yes: bool, data: Path, as_json: bool) -> None:
 
 @rich_click.group()
 def project() -> None:
-    """Make, list and delete projects."""
+    """Make, list, rename and delete projects."""
 
 
 @project.command(name="create")
@@ -89,6 +138,21 @@ def project_list(in_workspace: str, data: Path, as_json: bool) -> None:
     """List the projects of a workspace."""
     with owning(data) as (owner, _):
         show_rows(workspaces.list_rows(owner, "list_projects", workspaces.find_workspace(owner, in_workspace).id), as_json)
+
+
+@project.command(name="rename")
+@click.argument("slug")
+@click.option("--workspace", "in_workspace", default="main", show_default=True)
+@click.option("--name", help="A name for people.")
+@click.option("--to", "new_slug", help="Another slug; calls that name the earlier one find nothing any more.")
+@DATA
+@JSON
+def project_rename(slug: str, in_workspace: str, name: str | None, new_slug: str | None, data: Path, as_json: bool) -> None:
+    """Give a project another name or slug."""
+    with owning(data) as (owner, _):
+        found = workspaces.find_project(owner, workspaces.find_workspace(owner, in_workspace), slug)
+        row = workspaces.rename_project(owner, found, new_slug, name)
+    show_rows([{"workspace": in_workspace, "project": row["slug"], "name": row["name"]}], as_json)
 
 
 @project.command(name="delete")

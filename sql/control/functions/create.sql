@@ -59,6 +59,8 @@ BEGIN
         SELECT p.id INTO id FROM control.project AS p WHERE p.workspace_id = workspace AND p.slug = wanted;
         RETURN;
     END IF;
+    PERFORM control.require_room(workspace);
+    INSERT INTO control.usage (project_id, workspace_id, events, bytes) VALUES (id, workspace, 0, 0);
     schema_name := 'm_' || id;
     SELECT w.role INTO role_name FROM control.workspace AS w WHERE w.id = workspace;
     SELECT i.vector_schema INTO vectors FROM control.instance AS i;

@@ -7,9 +7,30 @@ SELECT control.create_workspace($1::text, $2::text) AS id;
 SELECT w.id FROM control.workspace AS w WHERE w.slug = $1;
 
 -- name: list_workspaces
--- Every workspace with its number of projects.
-SELECT w.slug AS workspace, w.name, (SELECT count(*) FROM control.project AS p WHERE p.workspace_id = w.id) AS projects, w.created_at
-FROM control.workspace AS w ORDER BY w.id;
+-- Every workspace with what it keeps and may keep.
+SELECT w.slug AS workspace, w.name, u.projects, u.events, u.bytes, u.most_projects, u.most_events, u.most_bytes, w.operates AS operator,
+    w.created_at
+FROM control.workspace AS w CROSS JOIN LATERAL control.find_usage(w.id) AS u ORDER BY w.id;
+
+-- name: rename_workspace
+-- Gives a workspace another name or slug.
+UPDATE control.workspace AS w SET name = coalesce($2::text, w.name), slug = coalesce($3::text, w.slug) WHERE w.id = $1 RETURNING w.slug, w.name;
+
+-- name: set_operator
+-- Whether a workspace's admins act for the operator.
+UPDATE control.workspace AS w SET operates = $2::boolean WHERE w.id = $1 RETURNING w.slug;
+
+-- name: limit_workspace
+-- What a workspace may keep; null is no limit.
+SELECT control.limit_workspace($1::bigint, $2::bigint, $3::bigint, $4::bigint) AS done;
+
+-- name: find_usage
+-- What a workspace keeps and may keep.
+SELECT u.projects, u.events, u.bytes, u.most_projects, u.most_events, u.most_bytes FROM control.find_usage($1::bigint) AS u;
+
+-- name: rename_project
+-- Gives a project another name or slug.
+UPDATE control.project AS p SET name = coalesce($2::text, p.name), slug = coalesce($3::text, p.slug) WHERE p.id = $1 RETURNING p.slug, p.name;
 
 -- name: add_space
 -- The number of an embedding space, made when it is new.

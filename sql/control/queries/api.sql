@@ -29,3 +29,69 @@ SELECT control.add_space($1, $2, $3) AS id;
 -- name: write_audit
 -- Notes a write or an admin call: key, workspace, project, operation, outcome.
 SELECT control.write_audit($1, $2, $3, $4, $5);
+
+-- name: operates
+-- Whether a workspace's admins act for the operator.
+SELECT control.operates($1) AS operates;
+
+-- name: issue_key
+-- A key that key $1 makes (null: a person does); false when it may not, or a project of it is gone.
+SELECT control.issue_key($1, $2, $3, $4, $5, $6, $7, $8, $9) AS made;
+
+-- name: find_keys
+-- Keys of a workspace, those after a time and id first.
+SELECT id, name, scopes, projects, default_project, created_at, expires_at, revoked_at, last_used_at
+FROM control.find_keys($1, $2, $3, $4, $5);
+
+-- name: end_key
+-- Ends a key of a workspace; no row when there is none in reach.
+SELECT revoked_at, known FROM control.end_key($1, $2, $3);
+
+-- name: set_member
+-- Gives a person a role in a workspace: created, updated, unchanged, or null when the caller may not.
+SELECT control.set_member($1, $2, $3, $4, $5, $6, $7) AS outcome;
+
+-- name: find_members
+-- People with a role in a workspace, those after a subject first.
+SELECT subject, role, expires_at, added_at, added_by FROM control.find_members($1, $2, $3);
+
+-- name: remove_member
+-- Takes a person's role away.
+SELECT control.remove_member($1, $2) AS found;
+
+-- name: find_subject
+-- A workspace by its slug with the role that a person has there, for a token that names both.
+SELECT id, slug, role, member_role FROM control.find_subject($1, $2);
+
+-- name: find_workspaces
+-- The caller's workspace, or all for the operator, with what each keeps and may keep.
+SELECT slug, name, operates, created_at, events, bytes, projects, most_events, most_bytes, most_projects
+FROM control.find_workspaces($1, $2, $3);
+
+-- name: find_governed
+-- The number of a workspace that the caller may change.
+SELECT control.find_governed($1, $2) AS id;
+
+-- name: open_workspace
+-- A workspace and its first key; null when the slug is taken or the caller may not.
+SELECT control.open_workspace($1, $2, $3, $4, $5, $6, $7, $8) AS id;
+
+-- name: rename_workspace
+-- Gives a workspace another name or slug.
+SELECT control.rename_workspace($1, $2, $3, $4) AS found;
+
+-- name: set_quota
+-- What a workspace may keep.
+SELECT control.set_quota($1, $2, $3, $4, $5) AS found;
+
+-- name: find_usage
+-- What a workspace keeps and may keep.
+SELECT events, bytes, projects, most_events, most_bytes, most_projects FROM control.find_usage($1);
+
+-- name: close_workspace
+-- Deletes a workspace that has no projects, with its keys.
+SELECT control.close_workspace($1, $2) AS found;
+
+-- name: rename_project
+-- Gives a project another name or slug.
+SELECT control.rename_project($1, $2, $3, $4) AS found;

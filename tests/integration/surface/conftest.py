@@ -54,7 +54,7 @@ def free_socket() -> Iterator[socket.socket]:
 @asynccontextmanager
 async def run_app(database: Database, settings: Settings, catalogue: Sequence[Operation] = CATALOGUE) -> AsyncIterator[Running]:
     """Serves the catalogue until left."""
-    services = Services(database=database, scopes=Scopes(database), settings=settings, embedder=None)
+    services = Services(database=database, scopes=Scopes(database), settings=settings, embedder=None, pepper=PEPPER)
     state = ServerState()
     async with open_identify(settings, database, PEPPER) as identify:
         app = build_app(services, identify, state, catalogue=catalogue)

@@ -9,8 +9,11 @@ from typing import Any
 import httpx2
 import msgspec
 
+from service.db.embedded import EmbeddedServer
 from service.db.scope import ProjectRef
 from service.operations import CATALOGUE
+from service.tenants import workspaces
+from service.tenants.owner import owner_connection
 
 PAGE = (Path(__file__).parents[3] / "docs" / "using.md").read_text(encoding="utf-8")
 CALLS = re.findall(r"^call (.*)\n# (.*)$", PAGE, re.MULTILINE)
@@ -36,7 +39,7 @@ def read_call(line: str, workspace: str) -> Call:
         elif word in ("-d", "--data-urlencode"):
             data.append(next(words))
         else:
-            path = word.replace("$API", "/api/v1").replace("/main/", f"/{workspace}/", 1)
+            path = re.sub("/workspaces/main(?=/|$)", f"/workspaces/{workspace}", word.replace("$API", "/api/v1"))
     if method == "GET":
         return Call(method, path, {name: value for name, _, value in (each.partition("=") for each in data)}, None)
     return Call(method or ("POST" if data else "GET"), path, {}, data[0] if data else None)
@@ -58,16 +61,20 @@ def differences(shown: Any, got: Any, place: str = "") -> Iterator[str]:
         yield f"{place}: {shown!r}, not {got!r}"
 
 
-async def test_calls_are_answered_as_shown(client: httpx2.AsyncClient, project: ProjectRef) -> None:
+async def test_calls_are_answered_as_shown(client: httpx2.AsyncClient, project: ProjectRef, server: EmbeddedServer) -> None:
+    with owner_connection(server.owner_url) as owner:  # the operator's, as the page says for some
+        workspaces.set_operator(owner, workspaces.find_workspace(owner, project.workspace), operates=True)
     wrong: dict[str, list[str]] = {}
+    key_id = ""
     for line, shown in CALLS:
-        call = read_call(line, project.workspace)
+        call = read_call(line.replace("KEY_ID", key_id), project.workspace)
         headers = {"content-type": "application/json"}
         reply = await client.request(call.method, call.path, params=call.query or None, content=call.body, headers=headers)
         first = reply.text.splitlines()[0].replace(f'"{project.workspace}"', '"main"')
         if found := list(differences(msgspec.json.decode(shown), msgspec.json.decode(first))):
             wrong[line] = found
         assert reply.is_success, (line, reply.text)
+        key_id = reply.json()["id"] if call.method == "POST" and call.path.endswith("/keys") else key_id
     assert wrong == {}
     assert len(CALLS) == PAGE.count("\ncall ")
 

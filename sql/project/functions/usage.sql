@@ -1,0 +1,23 @@
+-- What this project keeps, counted in control.usage by whoever changes it (sql/control/functions/usage.sql).
+
+CREATE OR REPLACE TRIGGER event_kept AFTER INSERT ON event
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION control.count_events();
+CREATE OR REPLACE TRIGGER event_changed AFTER UPDATE ON event
+    REFERENCING OLD TABLE AS removed NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION control.count_events();
+CREATE OR REPLACE TRIGGER event_gone AFTER DELETE ON event
+    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION control.count_events();
+CREATE OR REPLACE TRIGGER event_version_kept AFTER INSERT ON event_version
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION control.count_events();
+CREATE OR REPLACE TRIGGER event_version_gone AFTER DELETE ON event_version
+    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION control.count_events();
+
+CREATE OR REPLACE TRIGGER page_kept AFTER INSERT ON page
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION control.count_pages();
+CREATE OR REPLACE TRIGGER page_changed AFTER UPDATE ON page
+    REFERENCING OLD TABLE AS removed NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION control.count_pages();
+CREATE OR REPLACE TRIGGER page_gone AFTER DELETE ON page
+    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION control.count_pages();
+CREATE OR REPLACE TRIGGER page_version_kept AFTER INSERT ON page_version
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION control.count_pages();
+CREATE OR REPLACE TRIGGER page_version_gone AFTER DELETE ON page_version
+    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION control.count_pages();
