@@ -81,3 +81,39 @@ def test_an_agent_is_connected_to_the_project_of_its_key(muniment: Muniment, ser
     bound = made_key(muniment, "--project", muniment.project)
     assert muniment("connect", "--project", muniment.project, "--key", bound["key"]).code == 2
     assert json.loads(muniment("connect", "--project", "nope", "--json").out)["code"] == "not_found"
+
+
+def test_workspaces_and_projects_are_renamed_and_limited(muniment: Muniment, serving: Server) -> None:
+    made = muniment("workspace", "create", "cli-acme", "--json")
+    assert made.code == 0, made.err
+    (set_to,) = muniment("workspace", "quota", "cli-acme", "--events", "5", "--projects", "1", "--json").json
+    assert (set_to["most_events"], set_to["most_bytes"], set_to["most_projects"]) == (5, None, 1)
+    (lifted,) = muniment("workspace", "quota", "cli-acme", "--events", "none", "--bytes", "100", "--json").json
+    assert (lifted["most_events"], lifted["most_bytes"], lifted["most_projects"]) == (None, 100, 1)
+    assert muniment("workspace", "quota", "cli-acme", "--json").json == [lifted]
+    assert muniment("workspace", "quota", "cli-acme", "--events", "many").code == 2
+    assert muniment("project", "create", "one", "--workspace", "cli-acme").code == 0
+    full = muniment("project", "create", "two", "--workspace", "cli-acme", "--json")
+    assert (full.code, full.json["code"]) == (1, "quota_reached")
+    assert muniment("project", "rename", "one", "--workspace", "cli-acme", "--to", "first", "--name", "The first").code == 0
+    (row,) = muniment("project", "list", "--workspace", "cli-acme", "--json").json
+    assert (row["project"], row["name"]) == ("first", "The first")
+    assert muniment("project", "rename", "first", "--workspace", "cli-acme").code == 1
+    taken = muniment("workspace", "rename", "cli-acme", "--to", serving.workspace, "--json")
+    assert (taken.code, taken.json["code"]) == (1, "conflict")
+    assert muniment("workspace", "rename", "cli-acme", "--to", "cli-acme-2").code == 0
+    assert muniment("workspace", "operator", "cli-acme-2", "--json").json == [{"workspace": "cli-acme-2", "operator": True}]
+    listed = {row["workspace"]: row for row in muniment("workspace", "list", "--json").json}
+    assert (listed["cli-acme-2"]["operator"], listed["cli-acme-2"]["most_bytes"]) == (True, 100)
+    assert muniment("workspace", "operator", "cli-acme-2", "--off").code == 0
+    assert muniment("workspace", "delete", "cli-acme-2", "--yes").code == 0
+
+
+def test_status_tells_what_is_limited(muniment: Muniment, serving: Server) -> None:
+    assert "quota" not in muniment("status").out
+    try:
+        assert muniment("workspace", "quota", serving.workspace, "--events", "1000000").code == 0
+        (line,) = [line for line in muniment("status").out.splitlines() if line.startswith("quota of events")]
+        assert line.endswith(" of 1000000")
+    finally:
+        assert muniment("workspace", "quota", serving.workspace, "--events", "none").code == 0
