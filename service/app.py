@@ -18,6 +18,7 @@ import msgspec
 import structlog
 import uvicorn
 
+from service.access.changes import open_changes
 from service.access.identify import open_identify
 from service.access.keys import NewKey
 from service.access.scope import Scopes
@@ -104,7 +105,7 @@ async def _serve(
     state = ServerState()
     async with (
         open_services(settings, prepared.api_url, provider, pepper) as services,
-        open_identify(settings, services.database, pepper) as identify,
+        open_identify(settings, services.database, pepper, services.changes) as identify,
     ):
         app = build_app(services, identify, state)
         server = _Server(make_config(app, settings, grace_s=_GRACE_S))
@@ -166,16 +167,20 @@ async def open_services(settings: Settings, api_url: str, provider: EmbeddingPro
     embedder = None
     if provider.available:
         embedder = QueryEmbedder(provider, QueryCache(), settings.embedding_timeout_ms / 1000, partial(provider_of, settings))
+    scopes = Scopes(database)
     try:
-        yield Services(
-            database=database,
-            scopes=Scopes(database),
-            settings=settings,
-            embedder=embedder,
-            redactor=redactor,
-            reranker=reranker,
-            pepper=pepper,
-        )
+        async with open_changes(settings.redis_url) as changes:
+            changes.on_change(scopes.forget)
+            yield Services(
+                database=database,
+                scopes=scopes,
+                settings=settings,
+                embedder=embedder,
+                redactor=redactor,
+                reranker=reranker,
+                pepper=pepper,
+                changes=changes,
+            )
     finally:
         if embedder is not None:
             await embedder.close_others()

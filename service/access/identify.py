@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import httpx2
 
+from service.access.changes import Changes
 from service.access.jwks import KeySet
 from service.access.keys import Caller, KeyRing
 from service.access.limits import RateLimiter, make_limiter
@@ -41,10 +42,12 @@ class Identify:
 
 
 @asynccontextmanager
-async def open_identify(settings: Settings, database: Database, pepper: str) -> AsyncGenerator[Identify]:
+async def open_identify(settings: Settings, database: Database, pepper: str, changes: Changes | None = None) -> AsyncGenerator[Identify]:
     """The door as the settings have it; raises `InvalidSetting`. The issuer is asked for nothing before the first token comes."""
     rules = token_rules(settings)
     keys = KeyRing(database, pepper)
+    changes = changes or Changes()
+    changes.on_change(keys.forget)
     limiter = make_limiter(settings)
     async with AsyncExitStack() as closing:
         closing.push_async_callback(limiter.close)
@@ -54,4 +57,6 @@ async def open_identify(settings: Settings, database: Database, pepper: str) -> 
         client = await closing.enter_async_context(httpx2.AsyncClient(follow_redirects=False))
         issued = KeySet(client, rules.issuer, settings.oidc_jwks_url)
         closing.push_async_callback(issued.close)
-        yield Identify(keys, Tokens(database, issued, rules), limiter)
+        tokens = Tokens(database, issued, rules)
+        changes.on_change(tokens.forget)
+        yield Identify(keys, tokens, limiter)

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from service.access.memo import Memo
 from service.db.pools import Database
 from service.errors import Forbidden, Unauthenticated
 
@@ -21,8 +22,7 @@ Scope = Literal["read", "write", "admin"]
 ALL_SCOPES: Final[tuple[Scope, ...]] = ("read", "write", "admin")
 
 _KEY: Final = re.compile(r"mun_([a-z0-9]{12})_([A-Za-z0-9_-]{43})")
-_CACHE_S: Final = 2.0
-_CACHE_MOST: Final = 10_000
+_MOST: Final = 10_000
 _TOUCH_S: Final = 60.0
 
 
@@ -72,7 +72,7 @@ class KeyRing:
     def __init__(self, database: Database, pepper: str) -> None:
         self._database = database
         self._pepper = pepper
-        self._found: OrderedDict[str, tuple[float, Any]] = OrderedDict()
+        self._found: Memo[str, Any] = Memo(_MOST)
         self._touched: OrderedDict[str, float] = OrderedDict()
 
     async def identify(self, token: str) -> Caller:
@@ -98,25 +98,22 @@ class KeyRing:
             expires_at=row["expires_at"],
         )
 
+    def forget(self) -> None:
+        """Looks up every key afresh from now on."""
+        self._found.forget()
+
     async def _find(self, key_id: str) -> Any:
-        now = time.monotonic()
-        known = self._found.get(key_id)
-        if known and known[0] > now:
-            return known[1]
-        rows = await self._database.control("find_key", key_id)
-        row = rows[0] if rows else None
-        if row is not None:  # unknown ids are not kept: random keys must not push out real ones
-            self._found[key_id] = (now + _CACHE_S, row)
-            self._found.move_to_end(key_id)
-            if len(self._found) > _CACHE_MOST:
-                self._found.popitem(last=False)
-        return row
+        async def look_up() -> Any:
+            rows = await self._database.control("find_key", key_id)
+            return rows[0] if rows else None
+
+        return await self._found.find(key_id, look_up)
 
     async def _touch(self, key_id: str) -> None:
         now = time.monotonic()
         if self._touched.get(key_id, 0.0) > now - _TOUCH_S:
             return
         self._touched[key_id] = now
-        if len(self._touched) > _CACHE_MOST:
+        if len(self._touched) > _MOST:
             self._touched.popitem(last=False)
         await self._database.control("touch_key", key_id)

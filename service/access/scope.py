@@ -4,21 +4,19 @@ In: a `Caller` and the workspace and project that the call names. Out: `ProjectR
 like what does not exist.
 """
 
-import time
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Final, Literal
 
 import msgspec
 
 from service.access.keys import Caller
+from service.access.memo import Memo
 from service.db.pools import Database
 from service.db.scope import ProjectRef
 from service.errors import NotFound, ScopeMissing
 
 ResolvedBy = Literal["named", "key_default", "workspace", "scopes", "global"]
-_CACHE_S: Final = 2.0
-_CACHE_MOST: Final = 2_000
+_MOST: Final = 2_000
 _NAMED_IN_HINT: Final = 20
 
 
@@ -42,7 +40,7 @@ class Scopes:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._lists: OrderedDict[int, tuple[float, dict[str, int]]] = OrderedDict()
+        self._lists: Memo[int, dict[str, int]] = Memo(_MOST)
 
     async def one(self, caller: Caller, workspace: str | None, project: str | None) -> ProjectRef:
         """The named project, else the key's default; raises `NotFound`, or `ScopeMissing` that lists what the key can read."""
@@ -79,9 +77,9 @@ class Scopes:
         self.require_workspace(caller, workspace)
         return await self._readable(caller)
 
-    def forget(self, workspace_id: int) -> None:
-        """Makes the next call look at the workspace's projects afresh."""
-        self._lists.pop(workspace_id, None)
+    def forget(self, workspace_id: int | None = None) -> None:
+        """Makes the next call look at the workspace's projects afresh, or at those of all."""
+        self._lists.forget(workspace_id)
 
     async def _named(self, caller: Caller, workspace: str | None, project: str | None) -> ProjectRef | None:
         self.require_workspace(caller, workspace)
@@ -108,16 +106,11 @@ class Scopes:
         return [_ref(caller, number, slug) for slug, number in found.items() if _may_read(caller, number)]
 
     async def _list(self, caller: Caller) -> dict[str, int]:
-        now = time.monotonic()
-        known = self._lists.get(caller.workspace_id)
-        if known and known[0] > now:
-            return known[1]
-        rows = await self._database.control("find_projects", caller.workspace_id)
-        found = {row["slug"]: row["id"] for row in rows}
-        self._lists[caller.workspace_id] = (now + _CACHE_S, found)
-        if len(self._lists) > _CACHE_MOST:
-            self._lists.popitem(last=False)
-        return found
+        async def look_up() -> dict[str, int]:
+            rows = await self._database.control("find_projects", caller.workspace_id)
+            return {row["slug"]: row["id"] for row in rows}
+
+        return await self._lists.find(caller.workspace_id, look_up) or {}
 
 
 def _may_read(caller: Caller, project_id: int) -> bool:

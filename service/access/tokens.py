@@ -6,8 +6,6 @@ In: a token. Out: the same `Caller` as an API key gives; anything else is `Unaut
 """
 
 import re
-import time
-from collections import OrderedDict
 from typing import Any, Final, get_args
 
 import jwt
@@ -16,6 +14,7 @@ import structlog
 
 from service.access.jwks import KeySet, is_safe
 from service.access.keys import ALL_SCOPES, Caller, Scope
+from service.access.memo import Memo
 from service.db.pools import Database
 from service.errors import InvalidSetting, Unauthenticated
 from service.settings import Settings
@@ -24,8 +23,7 @@ _LONGEST: Final = 16 * 1024
 _LONGEST_SUBJECT: Final = 255
 _SLUG: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _TYPES: Final = ("jwt", "at+jwt", "application/at+jwt")
-_CACHE_S: Final = 2.0
-_CACHE_MOST: Final = 2_000
+_MOST: Final = 2_000
 
 _LOG: Final = structlog.stdlib.get_logger("muniment.access")
 
@@ -88,7 +86,7 @@ class Tokens:
         self._database = database
         self._keys = keys
         self._rules = rules
-        self._workspaces: OrderedDict[tuple[str, str], tuple[float, Any]] = OrderedDict()
+        self._subjects: Memo[tuple[str, str], Any] = Memo(_MOST)
 
     async def identify(self, token: str) -> Caller:
         """Who holds this token; raises `Unauthenticated`, or `IssuerUnavailable` while its key cannot be looked up."""
@@ -98,7 +96,7 @@ class Tokens:
             raise _refused("no workspace in its claims")
         if not is_subject(subject):
             raise _refused("no usable subject")
-        row = await self._workspace(slug, subject)
+        row = await self._subject(slug, subject)
         if row is None:
             raise _refused("unknown workspace")
         return Caller(
@@ -141,19 +139,16 @@ class Tokens:
         names: list[Any] = given.split() if isinstance(given, str) else given if isinstance(given, list) else []
         return frozenset().union(*(self._rules.scopes.get(name, frozenset()) for name in names if isinstance(name, str)))
 
-    async def _workspace(self, slug: str, subject: str) -> Any:
-        now = time.monotonic()
-        known = self._workspaces.get((slug, subject))
-        if known and known[0] > now:
-            return known[1]
-        rows = await self._database.control("find_subject", slug, subject)
-        if not rows:
-            return None
-        self._workspaces[slug, subject] = (now + _CACHE_S, rows[0])
-        self._workspaces.move_to_end((slug, subject))
-        if len(self._workspaces) > _CACHE_MOST:
-            self._workspaces.popitem(last=False)
-        return rows[0]
+    def forget(self) -> None:
+        """Looks up every subject afresh from now on."""
+        self._subjects.forget()
+
+    async def _subject(self, slug: str, subject: str) -> Any:
+        async def look_up() -> Any:
+            rows = await self._database.control("find_subject", slug, subject)
+            return rows[0] if rows else None
+
+        return await self._subjects.find((slug, subject), look_up)
 
 
 def is_subject(text: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from service.access.changes import Changes
 from service.access.keys import Caller, Scope
 from service.access.scope import Scopes
 from service.db.pools import Database
@@ -31,6 +32,7 @@ class Services:
     redactor: Redactor = STANDARD
     reranker: Reranker | None = None
     pepper: str = field(default="", repr=False)  # what new keys are hashed with
+    changes: Changes = field(default_factory=Changes)
 
 
 class Route(msgspec.Struct, frozen=True):
@@ -61,6 +63,7 @@ class Operation(msgspec.Struct, frozen=True):
     `request` is a Struct whose fields are the arguments, under the same names on every surface; `aliases` maps further names to them.
     `run(services, caller, request)` gives an `answer` or raises a `MunimentError`. Operations of scope `read` change nothing;
     only those that are `audited` get a row in the audit, as every other does.
+    Those of scope `admin` change what replicas remember, unless all their routes are GET.
     `lines(services, caller, request)` gives an answer's pieces over HTTP, for one that is too large to be held: JSON Lines, in the
     place of `answer`, which is then what a caller is told beforehand.
     `lists` names the answer's lists that end earlier when it grows too large; `less` says how to ask for less.

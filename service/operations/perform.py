@@ -1,7 +1,8 @@
 """Carrying out an operation: the one way from every surface into the rooms.
 
 In: who calls, an operation, its request. Out: its answer, or a `MunimentError`. Here the scope is checked, the call is held to its
-longest time, counted, logged in one line, and written into the audit when it changes something.
+longest time, counted, logged in one line, and written into the audit when it changes something; other replicas are told of what they
+have to look up again.
 """
 
 import asyncio
@@ -95,6 +96,9 @@ async def _run(services: Services, caller: Caller, operation: Operation, request
             raise QueryTooSlow(f"The call took longer than {LONGEST_CALL_S:.0f} seconds.") from error
         _LOG.exception("unexpected error", operation=operation.name, key=caller.key_id)
         raise InternalError from error
+    finally:
+        if operation.scope == "admin" and any(route.method != "GET" for route in operation.routes):
+            await services.changes.announce()  # also after an error: what was done is done
 
 
 async def _write_audit(

@@ -28,18 +28,19 @@ class ServerState:
 
 
 class Readiness(msgspec.Struct, frozen=True):
-    """Whether calls should be sent here; `degraded` names what does not work: database, embedding, draining."""
+    """Whether calls should be sent here; `degraded` names what does not work: database, embedding, redis, draining."""
 
     ready: bool
     degraded: list[str] = []
 
 
 async def check_readiness(services: Services, state: ServerState) -> Readiness:
-    """Asks the database; without embeddings the server is ready all the same, since search goes on by words."""
+    """Asks the database; without embeddings or Redis the server is ready all the same: search goes on by words."""
     database = await _database_answers(services)
     wanted = services.settings.embedding_provider != "none"
     embedding = not wanted or (services.embedder is not None and services.embedder.is_available)
-    states = {"database": database, "embedding": embedding, "draining": not state.draining}
+    redis = not services.changes.is_away
+    states = {"database": database, "embedding": embedding, "redis": redis, "draining": not state.draining}
     return Readiness(database and not state.draining, [name for name, good in states.items() if not good])
 
 

@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
 
+from service.access.changes import announce_change
 from service.errors import InvalidSetting
 from service.settings import Settings, load_settings
 from service.tenants.bootstrap import ensure_pepper, prepare_database
@@ -46,8 +48,12 @@ def owner_login(settings: Settings, data: Path) -> Generator[str]:
 
 @contextmanager
 def owning(data: Path) -> Generator[tuple[Owner, str]]:
-    """The owner's connection, and the secret that keys are hashed with."""
+    """The owner's connection, and the secret that keys are hashed with. At the end servers are told to look again at what they remember."""
     settings = load_settings()
     data = data.expanduser().absolute()
     with owner_login(settings, data) as url, owner_connection(url) as owner:
-        yield owner, settings.key_pepper if settings.owner_url is not None else ensure_pepper(settings, data)
+        try:
+            yield owner, settings.key_pepper if settings.owner_url is not None else ensure_pepper(settings, data)
+        finally:
+            if not announce_change(settings.redis_url):
+                click.echo("Redis does not answer: servers see this within seconds.", err=True)
