@@ -6,7 +6,7 @@ In: a connection string. Out: `Database`, which opens tenant transactions (`read
 import asyncio
 import time
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from typing import Any
 
@@ -16,10 +16,13 @@ import msgspec
 from service.db.pooler import require_prepared
 from service.db.queries import load
 from service.db.scope import ProjectRef, SpaceRef
-from service.db.transaction import Connection, Mode, Tx, named_errors, open_transaction
+from service.db.silence import GRACE_S, Connection, answering
+from service.db.transaction import Mode, Tx, named_errors, open_transaction
 from service.errors import DatabaseBusy, DatabaseUnavailable, UnsuitableDatabase
 
 _SPACE_TTL_S = 2.0
+_SILENT_S = 1.0
+_CONTROL_MS = 5_000
 _pinned: ContextVar[tuple[int, SpaceRef | None] | None] = ContextVar("pinned", default=None)
 
 
@@ -32,6 +35,7 @@ class Database:
         self._statement_ms = statement_ms
         self._acquire_s = acquire_s
         self._long = asyncio.Semaphore(max(1, pool.get_max_size() // 4))
+        self._silent = False  # whether the last one who asked waited in vain
         self._spaces: dict[int, tuple[float, SpaceRef | None]] = {}
 
     @classmethod
@@ -74,13 +78,22 @@ class Database:
     async def _connection(self) -> AsyncGenerator[Connection]:
         async with named_errors():
             try:
-                connection = await self._pool.acquire(timeout=self._acquire_s)
+                connection = await self._pool.acquire(timeout=_SILENT_S if self._silent else self._acquire_s)
             except TimeoutError as error:
-                raise DatabaseBusy from error
+                # Where not all connections are in use, it is the database that was waited for.
+                if not self._silent and self._pool.get_size() >= self._pool.get_max_size():
+                    raise DatabaseBusy from error
+                self._silent = True
+                raise DatabaseUnavailable from error
             try:
                 yield connection
+                self._silent = False
+            except DatabaseUnavailable:
+                self._silent = True
+                raise
             finally:
-                await self._pool.release(connection)
+                with suppress(TimeoutError):  # it was given up then
+                    await self._pool.release(connection, timeout=GRACE_S)
 
     @asynccontextmanager
     async def _open(self, project: ProjectRef, mode: Mode, statement_ms: int | None) -> AsyncGenerator[Tx]:
@@ -90,7 +103,7 @@ class Database:
             named_errors(project),
             open_transaction(connection, project, mode, self._search_path, limit),
         ):
-            tx = Tx(connection, project, None)
+            tx = Tx(connection, project, None, limit)
             tx.space = await self._space(tx)
             yield tx
 
@@ -144,7 +157,7 @@ class Database:
 
     async def control(self, name: str, *args: Any) -> list[asyncpg.Record]:
         """Calls one of the definer functions in `control`, by the name of its query in sql/control/queries/api.sql."""
-        async with self._connection() as connection:
+        async with self._connection() as connection, answering(connection, _CONTROL_MS):
             return await connection.fetch(load("control", "api")[name].sql, *args)
 
 

@@ -8,18 +8,17 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal
 
 import asyncpg
 import msgspec
-from asyncpg.pool import PoolConnectionProxy
 
 from service.db.budget import Budget
 from service.db.quota import QuotaRefusal, quota_reached
 from service.db.scope import ProjectRef, SpaceRef
+from service.db.silence import SHORT_MS, Connection, answering
 from service.errors import DatabaseBusy, DatabaseUnavailable, NotFound, QueryTooSlow
 
-Connection: TypeAlias = "asyncpg.Connection | PoolConnectionProxy"
 Mode = Literal["read", "write"]
 
 _BEGIN: Final = {
@@ -50,8 +49,9 @@ class Description(msgspec.Struct, frozen=True):
 class Tx:
     """One open transaction in one project."""
 
-    def __init__(self, connection: Connection, project: ProjectRef, space: SpaceRef | None) -> None:
+    def __init__(self, connection: Connection, project: ProjectRef, space: SpaceRef | None, statement_ms: int) -> None:
         self._connection = connection
+        self._statement_ms = statement_ms
         self.project = project
         self.space = space
         self._allowed: int | None = None  # milliseconds of a statement since the last savepoint; None where a new one is needed
@@ -68,15 +68,19 @@ class Tx:
         text = self._bind(sql)
         if budget is None:
             self._allowed = None
-            return await self._connection.fetch(text, *args)
+            async with self._answering():
+                return await self._connection.fetch(text, *args)
         allowed = budget.next_statement_ms()
         if allowed != self._allowed:
-            await self._connection.execute(f"SAVEPOINT stage; SET LOCAL statement_timeout = {allowed:d}")
+            async with self._answering(SHORT_MS):
+                await self._connection.execute(f"SAVEPOINT stage; SET LOCAL statement_timeout = {allowed:d}")
             self._allowed = allowed
         try:
-            return await self._connection.fetch(text, *args)
+            async with self._answering(allowed):
+                return await self._connection.fetch(text, *args)
         except asyncpg.QueryCanceledError as error:
-            await self._connection.execute("ROLLBACK TO SAVEPOINT stage")
+            async with self._answering(SHORT_MS):
+                await self._connection.execute("ROLLBACK TO SAVEPOINT stage")
             self._allowed = None
             raise budget.cut(allowed) from error
 
@@ -90,7 +94,8 @@ class Tx:
 
     async def describe(self, sql: str) -> Description:
         """What Postgres reads in a statement, which is taken as it stands and not run."""
-        statement = await self._connection.prepare(sql, name="")
+        async with self._answering():
+            statement = await self._connection.prepare(sql, name="")
         columns = statement.get_attributes()
         return Description(
             parameters=tuple(kind.name for kind in statement.get_parameters()),
@@ -100,19 +105,31 @@ class Tx:
     async def stream(self, sql: str, *args: Any, rows: int) -> AsyncGenerator[asyncpg.Record]:
         """The rows of a statement one by one, of which the database sends `rows` at a time."""
         # Without a name: a pooler may hold another client's statement under any name.
-        statement = await self._connection.prepare(self._bind(sql), name="")
-        async for record in statement.cursor(*args, prefetch=rows):
-            yield record
+        async with self._answering():
+            statement = await self._connection.prepare(self._bind(sql), name="")
+            cursor = await statement.cursor(*args)
+        while True:
+            async with self._answering():
+                records = await cursor.fetch(rows)
+            for record in records:
+                yield record
+            if len(records) < rows:
+                return
 
     async def execute(self, sql: str, *args: Any) -> None:
         self._allowed = None
-        await self._connection.execute(self._bind(sql), *args)
+        async with self._answering():
+            await self._connection.execute(self._bind(sql), *args)
 
     async def set_local(self, **settings: str | int) -> None:
         """Sets planner or index settings (`hnsw.ef_search` as `hnsw__ef_search`) until the transaction ends."""
         self._allowed = None
         names, values = [name.replace("__", ".") for name in settings], [str(value) for value in settings.values()]
-        await self._connection.execute(_SET, names, values)
+        async with self._answering(SHORT_MS):
+            await self._connection.execute(_SET, names, values)
+
+    def _answering(self, allowed_ms: int | None = None):
+        return answering(self._connection, self._statement_ms if allowed_ms is None else allowed_ms)
 
 
 @asynccontextmanager
@@ -121,15 +138,17 @@ async def open_transaction(
 ) -> AsyncGenerator[Connection]:
     """Begins, hands over the connection, and commits; rolls back on any error and on cancelling."""
     try:
-        await connection.execute(
-            f"{_BEGIN[mode]}; SET LOCAL ROLE {project.role}; SET LOCAL search_path = {project.schema}, {search_path}, pg_temp; "
-            f"SET LOCAL statement_timeout = {statement_ms:d}; SET LOCAL jit = off"
-        )
+        async with answering(connection, SHORT_MS):
+            await connection.execute(
+                f"{_BEGIN[mode]}; SET LOCAL ROLE {project.role}; SET LOCAL search_path = {project.schema}, {search_path}, pg_temp; "
+                f"SET LOCAL statement_timeout = {statement_ms:d}; SET LOCAL jit = off"
+            )
         yield connection
     except BaseException:
         await asyncio.shield(_roll_back(connection))
         raise
-    await connection.execute("COMMIT")
+    async with answering(connection, statement_ms):
+        await connection.execute("COMMIT")
 
 
 async def _roll_back(connection: Connection) -> None:
