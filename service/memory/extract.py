@@ -14,6 +14,7 @@ from service.memory import entity_kinds as kinds
 from service.memory.fences import stretches
 from service.memory.letters import CJK, LETTER, SCRIPT_WORD, UPPER
 from service.memory.text import clean_name
+from service.memory.windows import matches
 from service.memory.word_lists import CONNECTORS
 
 _LONGEST_NAME = 200
@@ -48,9 +49,15 @@ _HASHTAG = rf"(?P<hashtag>(?<![A-Za-z0-9_&#/])#{SCRIPT_WORD}(?![(/]))"
 _PERSON = rf"(?P<person>(?<![A-Za-z0-9_@.+/\-])@{SCRIPT_WORD}(?![(/@]))"
 _NAME = rf"(?P<name>(?<![{LETTER}0-9_]){_WORD}(?:[ \u00a0](?:(?:{'|'.join(CONNECTORS)}) ){{0,2}}+{_NEXT_WORD})*+)"
 
-_PROSE = re.compile("|".join((_URL, _TICKS, _COMMIT, _MAIL, _SLUG, _FILE, _ISSUE, _HASHTAG, _PERSON, _NAME)))
+# Most of a text: what no alternative begins with, and words in small letters that no sign of one follows. Taken first and many at a time.
+_SIGNS = r"\s,;:()\"'=<>{}\[\]|*!?$%^&\\"
+_COMMIT_WORDS = r"(?:commit|sha|rev|merge|cherry-pick|fixed in)"
+_DULL = rf"(?:[{_SIGNS}]++|(?!{_COMMIT_WORDS})[a-z0-9_]++(?![{LETTER}0-9_.@+~\-/#&\\:])){{1,100}}+"
+_DULL_CODE = _DULL.replace(rf"(?!{_COMMIT_WORDS})", "")
+
+_PROSE = re.compile("|".join((_DULL, _URL, _TICKS, _COMMIT, _MAIL, _SLUG, _FILE, _ISSUE, _HASHTAG, _PERSON, _NAME)))
 _NO_FILE = re.compile("|".join((_ISSUE, _HASHTAG, _PERSON, _NAME)))
-_CODE = re.compile("|".join((_URL, _MAIL, _SLUG, _FILE)))
+_CODE = re.compile("|".join((_DULL_CODE, _URL, _MAIL, _SLUG, _FILE)))
 _HASH = re.compile(r"[0-9a-fA-F]{7,40}")
 
 
@@ -80,7 +87,7 @@ def _mentions(text: str) -> Iterator[EntityName]:
 
 
 def _scan(pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterator[EntityName]:
-    for found in pattern.finditer(text, start, end):
+    for found in matches(pattern, text, start, end):
         kind = found.lastgroup or ""
         if kind in _JUDGES:
             name = _JUDGES[kind](found)

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from service.memory.windows import matches
+
 # Fences may stand in a quotation or a list, so any indentation and `>` is taken.
 _FENCE_LINE = re.compile(r"^[ \t>]*+(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]++)?(?P<mark>`{3,}+|~{3,}+)(?P<rest>[^\n]*+)", re.MULTILINE)
 
@@ -21,7 +23,7 @@ def stretches(text: str) -> Iterator[Stretch]:
     """Split Markdown at its code fences; a fence that is never closed holds to the end of the text."""
     start = 0
     fence = ""
-    for line in _FENCE_LINE.finditer(text):
+    for line in matches(_FENCE_LINE, text):
         mark, rest = line["mark"], line["rest"]
         if fence and (rest.strip() or not mark.startswith(fence)):
             continue

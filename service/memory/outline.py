@@ -9,6 +9,8 @@ from itertools import takewhile
 
 import msgspec
 
+from service.memory.windows import matches
+
 _STEP = 45
 _PATH = 100
 """Characters of one step and of a whole title path: a path is a sign-post, the headings themselves stand in the text."""
@@ -90,7 +92,7 @@ def _scan(text: str) -> tuple[list[_Mark], list[tuple[int, int]]]:
     marks = [_Mark(0, "", 0)]
     fences: list[tuple[int, int]] = []
     opened: tuple[int, str] | None = None
-    for found in _LINE.finditer(text):
+    for found in matches(_LINE, text):
         fence = found["fence"]
         if opened is not None:
             if fence and fence.startswith(opened[1]) and not found["info"].strip():

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from service.memory.secret_values import is_secret
+from service.memory.windows import matches
 
 _FOREIGN: Final = ("密码", "密碼", "口令", "密钥", "金鑰", "パスワード", "暗証番号", "비밀번호", "암호")
 ASSIGNMENT_HINTS: Final = ("pass", "pwd", "secret", "token", "credential", "key", *_FOREIGN)
@@ -39,7 +40,7 @@ _VALUES: Final = tuple(
 def assigned_secrets(text: str) -> Iterator[tuple[int, int]]:
     """Where the values are, in order; a value that was refused may still hold another name and its value."""
     done = 0
-    for name in _NAME.finditer(_fold(text)):
+    for name in matches(_NAME, _fold(text)):
         if name.start() < done:
             continue
         found = _value(text, name.start(), name.end())
@@ -50,8 +51,8 @@ def assigned_secrets(text: str) -> Iterator[tuple[int, int]]:
 
 def _fold(text: str) -> str:
     """Lower case, each character in its place."""
-    folded = text.lower()
-    return folded if len(folded) == len(text) else "".join(char.lower() if char.isascii() else char for char in text)
+    # The one character whose small letter is two.
+    return text.replace("\u0130", "\u0131").lower()
 
 
 def _value(text: str, start: int, end: int) -> tuple[int, int] | None:

@@ -13,6 +13,7 @@ import msgspec
 
 from service.memory.secret_assignments import ASSIGNMENT_HINTS, assigned_secrets
 from service.memory.secret_values import is_credential, is_key_block, is_literal, is_secret
+from service.memory.windows import matches
 
 
 class Detector(msgspec.Struct, frozen=True):
@@ -32,7 +33,7 @@ def _make(kind: str, hints: str, pattern: str, judge: Callable[[str], bool] | No
     group = "secret" if "secret" in compiled.groupindex else 0
 
     def spans(text: str) -> Iterator[tuple[int, int]]:
-        for match in compiled.finditer(text):
+        for match in matches(compiled, text):
             start, end = match.span(group)
             if start < 0:
                 start, end = match.span()
@@ -40,6 +41,24 @@ def _make(kind: str, hints: str, pattern: str, judge: Callable[[str], bool] | No
                 yield start, end
 
     return Detector(kind, tuple(hints.split()), spans)
+
+
+def _make_at(kind: str, before: str, reach: int, anchor: str, pattern: str, judge: Callable[[str], bool]) -> Detector:
+    """The same for what holds a literal: `before` leads up to the `anchor`, is at most `reach` long, and holds none itself."""
+    leads, follows = re.compile(before), re.compile(pattern)
+
+    def spans(text: str) -> Iterator[tuple[int, int]]:
+        done = 0
+        at = text.find(anchor)
+        while at >= 0:
+            led = leads.search(text, max(done, at - reach), at)
+            found = follows.match(text, at + len(anchor)) if led else None
+            if found is not None and judge(found["secret"]):
+                yield found.span("secret")
+            done = found.end() if found is not None else at + len(anchor)
+            at = text.find(anchor, done)
+
+    return Detector(kind, (anchor,), spans)
 
 
 _LEFT: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
@@ -116,24 +135,29 @@ _TOKENS: Final = (
 
 _HOST: Final = r"@(?=[A-Za-z0-9\[_%.\-])"
 _ADDRESSES: Final = (
-    _make(
+    _make_at(
         "url_password",
+        rf"{_LEFT}[A-Za-z][A-Za-z0-9+.\-]{{1,30}}+\Z",
+        31,
         "://",
-        rf"{_LEFT}[A-Za-z][A-Za-z0-9+.\-]{{1,30}}+://[^\s:/@?#\"'`<>]{{0,256}}+:(?P<secret>[^\s/\"'`<>]{{1,512}}){_HOST}",
+        rf"[^\s:/@?#\"'`<>]{{0,256}}+:(?P<secret>[^\s/\"'`<>]{{1,512}}){_HOST}",
         is_literal,
     ),
     # A password that was not percent-encoded may hold a slash; a number there is a port.
-    _make(
+    _make_at(
         "url_password",
+        r"(?i:postgres(?:ql)?|mysql|mariadb|mongodb|rediss?|amqps?|mssql|clickhouse)(?:\+[a-z0-9]{1,20}+)?\Z",
+        31,
         "://",
-        r"(?i:postgres(?:ql)?|mysql|mariadb|mongodb|rediss?|amqps?|mssql|clickhouse)(?:\+[a-z0-9]{1,20}+)?://"
         rf"[^\s:/@?#\"'`<>]{{0,256}}+:(?![0-9]{{1,5}}+(?:[/?\s,]|\Z))(?P<secret>[^\s\"'`<>]{{1,256}}){_HOST}",
         is_literal,
     ),
     _make(
         "connection_password",
         "password= pwd= password =",
-        r"(?:;[ ]?(?i:password|pwd)[ ]?=[ ]?|(?i:host|user|dbname|port)=[^\s=,]{1,100}+ (?i:password)=)(?P<secret>[^\s;\"'`]{1,256}+)",
+        # What it may begin with stands first, which the search skips to.
+        r"[;hHuUdDpP](?:(?<=;)[ ]?(?i:password|pwd)[ ]?=[ ]?|(?i:(?<=h)ost|(?<=u)ser|(?<=d)bname|(?<=p)ort)=[^\s=,]{1,100}+ (?i:password)=)"
+        r"(?P<secret>[^\s;\"'`]{1,256}+)",
         is_literal,
     ),
     _make("bearer", "bearer", r"(?i:bearer)(?:[ \t]|%20|\+){1,4}+(?P<secret>[A-Za-z0-9._~+/\-]{16,4096}+={0,2}+)", is_secret),
