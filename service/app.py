@@ -25,11 +25,12 @@ from service.access.scope import Scopes
 from service.db.embedded import DataFolderInUse
 from service.db.pools import Database
 from service.embed.configured import choose_provider, provider_of
+from service.embed.own import OwnProviders
 from service.embed.provider import EmbeddingProvider
-from service.embed.query import QueryEmbedder
+from service.embed.query import OwnEmbedders, QueryEmbedder
 from service.embed.query_cache import QueryCache
-from service.embed.spaces import backfill_limits
-from service.embed.worker import run_worker
+from service.embed.sealed import Seal
+from service.embed.worker import work
 from service.errors import InvalidSetting
 from service.memory.redact_policy import make_redactor
 from service.operations.operation import Services
@@ -111,7 +112,7 @@ async def _serve(
         server = _Server(make_config(app, settings, grace_s=_GRACE_S))
         announcement = _announce(options, listener, prepared, key)
         serving = asyncio.create_task(server.serve(sockets=[listener]))
-        async with _working(settings, options, prepared, provider, stop):
+        async with _working(settings, options, prepared, provider, pepper, stop):
             try:
                 await server.wait_started(serving)
                 with _connection_file(options.data, announcement):
@@ -127,14 +128,13 @@ async def _serve(
 
 @asynccontextmanager
 async def _working(
-    settings: Settings, options: ServeOptions, prepared: Prepared, provider: EmbeddingProvider, stop: asyncio.Event
+    settings: Settings, options: ServeOptions, prepared: Prepared, provider: EmbeddingProvider, pepper: str, stop: asyncio.Event
 ) -> AsyncGenerator[None]:
     """The worker, where it is to run in this process; a batch under way when the server ends is given up and done again next time."""
-    if not (options.worker and prepared.owner_url and provider.available):
+    if not (options.worker and prepared.owner_url):
         yield
         return
-    work = run_worker(prepared.owner_url, provider, settings.worker_poll_ms / 1000, stop, backfill_limits(settings))
-    working = asyncio.create_task(work)
+    working = asyncio.create_task(work(prepared.owner_url, provider, settings, pepper, stop))
     try:
         yield
     finally:
@@ -167,6 +167,7 @@ async def open_services(settings: Settings, api_url: str, provider: EmbeddingPro
     embedder = None
     if provider.available:
         embedder = QueryEmbedder(provider, QueryCache(), settings.embedding_timeout_ms / 1000, partial(provider_of, settings))
+    own = OwnProviders(settings, Seal(pepper), provider, partial(database.control, "find_embedding"))
     scopes = Scopes(database)
     try:
         async with open_changes(settings.redis_url) as changes:
@@ -179,9 +180,11 @@ async def open_services(settings: Settings, api_url: str, provider: EmbeddingPro
                 redactor=redactor,
                 reranker=reranker,
                 pepper=pepper,
+                own_embedders=OwnEmbedders(own, QueryCache(), settings.embedding_timeout_ms / 1000),
                 changes=changes,
             )
     finally:
+        await own.close()
         if embedder is not None:
             await embedder.close_others()
         await provider.close()

@@ -61,6 +61,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     embedding_previous_url: str | None = None
     embedding_previous_key: str = ""
     embedding_previous_query_prefix: str = ""
+    embedding_previous_document_prefix: str = ""
+    embedding_workspace_hosts: list[str] = msgspec.field(default_factory=lambda: ["api.openai.com"])
     embedding_stale_days: Annotated[int, Meta(ge=0, le=36_500)] = 0
     rerank_provider: Literal["none", "chat", "rerank"] = "none"
     rerank_url: str | None = None

@@ -11,7 +11,7 @@ import msgspec
 
 from service.db.owner import OwnerDatabase, ProjectGone
 from service.db.queries import load
-from service.embed.backfill import Backfill
+from service.embed.backfill import Backfill, Reach
 from service.embed.indexes import build_indexes
 from service.embed.provider import EmbeddingProvider, Space
 from service.embed.spaces import BackfillLimits, ProjectSpaces
@@ -46,8 +46,10 @@ class DueWork(msgspec.Struct, frozen=True):
 class ByHand:
     """One use of the command; `close` it after."""
 
-    def __init__(self, owner_url: str, provider: EmbeddingProvider, limits: BackfillLimits) -> None:
+    def __init__(self, owner_url: str, provider: EmbeddingProvider, limits: BackfillLimits, reach: Reach | None = None) -> None:
         self._owner = OwnerDatabase(owner_url)
+        self._reach = reach
+        self._own: dict[int, int] = {}
         self._provider = provider
         self._limits = limits
         self._spaces = ProjectSpaces(self._owner, limits)
@@ -57,7 +59,7 @@ class ByHand:
         await self._owner.close()
 
     async def find_due(self, workspace: str | None, project: str | None) -> dict[int, DueWork]:
-        """What is due, by project, without any change; raises `NotFound`."""
+        """What is due, by project, without any change; nothing of workspaces that want no vectors. Raises `NotFound`."""
         rows = await self._owner.fetch(self._control["find_projects"].sql, workspace, project)
         if not rows and (workspace or project):
             raise NotFound("There is no such project.", hint="`muniment project list` shows them.")
@@ -65,9 +67,12 @@ class ByHand:
         known = await self._owner.fetch(self._control["find_space"].sql, space.provider, space.model, space.dim)
         number = known[0]["id"] if known else None
         found: dict[int, DueWork] = {}
+        self._own = {row["id"]: row["space_id"] for row in rows if row["own"] and row["space_id"] is not None}
         for row in rows:
+            if row["own"] and row["space_id"] is None:
+                continue
             try:
-                found[row["id"]] = await self._count(row["id"], number, row["workspace"], row["project"])
+                found[row["id"]] = await self._count(row["id"], self._own.get(row["id"], number), row["workspace"], row["project"])
             except ProjectGone:
                 continue
         return found
@@ -95,9 +100,10 @@ class ByHand:
             )
 
     async def prepare(self, projects: Sequence[int], *, reembed: bool, switch: bool) -> None:
-        """Before `fill`: `reembed` makes all vectors due, `switch` lets queries use the provider's space before it is full."""
-        space = await self._spaces.choose(self._provider.space)
+        """After `find_due`, before `fill`: `reembed` makes all vectors due, `switch` lets queries use the new space before it is full."""
+        chosen = await self._spaces.choose(self._provider.space)
         for project in projects:
+            space = self._own.get(project, chosen)
             if reembed:
                 await self._spaces.make_stale(project, space)
             if switch:
@@ -106,7 +112,7 @@ class ByHand:
 
     async def fill(self, projects: Sequence[int], watch: Callable[[int], None]) -> None:
         """Embeds what is due in these projects and builds their indexes; raises `EmbeddingUnavailable` when the provider is away."""
-        backfill = Backfill(self._owner, self._provider, self._limits, watch)
+        backfill = Backfill(self._owner, self._provider, self._limits, watch, self._reach)
         left = list(projects)
         while left:
             for project in left:

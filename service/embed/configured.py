@@ -36,7 +36,7 @@ def choose_provider(settings: Settings) -> EmbeddingProvider:
 
 
 def provider_of(settings: Settings, space: Space) -> EmbeddingProvider | None:
-    """The provider of another space than the server's own, for queries; None, and a warning, where the settings do not lead to it.
+    """The provider of another space than the server's own, while projects are in it; None, and a warning, where nothing leads to it.
 
     It is reached as MUNIMENT_EMBEDDING_PREVIOUS_* say, else like the server's own when both have the same provider.
     """
@@ -50,6 +50,7 @@ def provider_of(settings: Settings, space: Space) -> EmbeddingProvider | None:
         model=None if local else space.model,  # a local one has its folder's name
         model_folder=settings.embedding_previous_url if local and space != PACKAGED else None,
         query_prefix=settings.embedding_previous_query_prefix,
+        document_prefix=settings.embedding_previous_document_prefix,
         url=settings.embedding_previous_url or (settings.embedding_url if same else None),
         key=Secret(key) if key else None,
         dim=space.dim,

@@ -6,24 +6,10 @@ move to another model, `fitting` gives the callable for the space that they are 
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
 
+from service.embed.own import OwnProviders, Triple
 from service.embed.provider import EmbeddingProvider, Space, vector_text
 from service.embed.query_cache import QueryCache
-
-
-class Triple(Protocol):
-    """A space by what makes it one."""
-
-    @property
-    def provider(self) -> str: ...
-
-    @property
-    def model(self) -> str: ...
-
-    @property
-    def dim(self) -> int: ...
-
 
 MakeProvider = Callable[[Space], EmbeddingProvider | None]
 """The provider of a space that is not the server's own, None where it cannot be had with these settings; may take a second."""
@@ -74,3 +60,28 @@ class QueryEmbedder:
             if other is not None:
                 await other._provider.close()
         self._others.clear()
+
+
+class OwnEmbedders:
+    """The embedders of workspaces with settings of their own: their vectors are remembered for them alone."""
+
+    def __init__(self, providers: OwnProviders, cache: QueryCache, timeout_s: float) -> None:
+        self.providers = providers
+        self._cache = cache
+        self._timeout_s = timeout_s
+
+    async def fitting(self, workspace_id: int, wanted: Triple | None, server: QueryEmbedder | None) -> QueryEmbedder | None:
+        """The embedder of a project's space: by the workspace's settings, else the server's; None where the workspace wants no vectors."""
+        current = await self.providers.current(workspace_id)
+        if current is not None and current.space is None:
+            return None
+        space = wanted or (current.space if current else None)
+        provider = await self.providers.find(workspace_id, space) if space else None
+        if provider is not None:
+            return QueryEmbedder(provider, self._cache, self._timeout_s)
+        return await server.fitting(wanted) if server else None
+
+    async def space_of(self, workspace_id: int, server: QueryEmbedder | None) -> Space | None:
+        """The space that a workspace's projects are to be in."""
+        current = await self.providers.current(workspace_id)
+        return current.space if current else server.space if server else None

@@ -5,6 +5,7 @@ search goes on by words.
 """
 
 import asyncio
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from hashlib import blake2b
@@ -12,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 from service.embed.breaker import Breaker
 from service.embed.provider import EmbeddingProvider, EmbeddingUnavailable, Failed, Vector, checked
+from service.observe.embedding import count_embedding_error, count_query
 
 # The provider itself, not its space: two workspaces may reach a model of one name at two addresses, and must not share answers.
 _Key = tuple[EmbeddingProvider, bytes]
@@ -66,21 +68,30 @@ class QueryCache:
         return task
 
     async def _call(self, provider: EmbeddingProvider, text: str) -> Vector:
-        breaker = self.breaker(provider)
+        breaker, started = self.breaker(provider), time.perf_counter()
+        try:
+            vector = await self._embed(provider, text)
+        except EmbeddingUnavailable as error:
+            if error.reason == "bad_vector":
+                breaker.succeeded()
+            else:
+                breaker.failed()
+            count_embedding_error(provider.space.provider, "query", error.reason)
+            raise
+        breaker.succeeded()
+        count_query(provider.space.provider, time.perf_counter() - started)
+        return vector
+
+    async def _embed(self, provider: EmbeddingProvider, text: str) -> Vector:
         try:
             async with asyncio.timeout(self._limit_s):
                 vector = checked(await provider.embed_query(text), provider.space.dim)
         except TimeoutError:
-            breaker.failed()
             raise EmbeddingUnavailable(provider.space, "timeout") from None
-        except EmbeddingUnavailable as error:
-            if error.reason != "bad_vector":
-                breaker.failed()
+        except EmbeddingUnavailable:
             raise
         except Exception as error:
-            breaker.failed()
             raise EmbeddingUnavailable(provider.space, "unavailable") from error
-        breaker.succeeded()
         if isinstance(vector, Failed):
             raise EmbeddingUnavailable(provider.space, "bad_vector")
         return vector

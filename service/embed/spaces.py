@@ -89,12 +89,26 @@ class ProjectSpaces:
 
     async def make_stale(self, project: int, space: int) -> None:
         """All vectors of the space are to be made again, and what failed is tried again; waits for the worker that has the project."""
+        await self._owner.fetch(self._control["ask_embedding"].sql, project, True)
         await self._owner.fetch(self._control["lock_project"].sql, str(project))
         try:
             await self.take(project, space)
-            await self._owner.fetch(self._project["make_stale"].sql, space, project=project)
+            await self.begin_anew(project, space)
         finally:
             await self._owner.fetch(self._control["unlock_project"].sql, str(project))
+
+    async def begin_anew(self, project: int, space: int) -> None:
+        """Takes up what was asked for by hand, in one statement: a crash before or after it loses nothing and does nothing twice."""
+        await self._owner.fetch(self._project["begin_anew"].sql, space, project, project=project)
+
+    async def searched(self, project: int) -> tuple[int, Space] | None:
+        """The space that queries use, with its number."""
+        rows = await self._owner.fetch(self._project["searched_space"].sql, project=project)
+        return (rows[0]["id"], Space(rows[0]["provider"], rows[0]["model"], rows[0]["dim"])) if rows else None
+
+    async def note_coverage(self, project: int, space: int, vectors: int) -> None:
+        """Keeps how far the project is for whoever asks about all."""
+        await self._owner.fetch(self._project["note_coverage"].sql, project, space, vectors, project=project)
 
     async def begin_sweep(self, project: int, space: int) -> None:
         """All passages are looked at again; noted after the fact, so that a crash in between repeats it."""

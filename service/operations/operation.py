@@ -13,7 +13,7 @@ from service.access.changes import Changes
 from service.access.keys import Caller, Scope
 from service.access.scope import Scopes
 from service.db.pools import Database
-from service.embed.query import QueryEmbedder
+from service.embed.query import OwnEmbedders, QueryEmbedder
 from service.memory.redact import STANDARD, Redactor
 from service.search.rerank import Reranker
 from service.settings import Settings
@@ -33,6 +33,7 @@ class Services:
     reranker: Reranker | None = None
     pepper: str = field(default="", repr=False)  # what new keys are hashed with
     changes: Changes = field(default_factory=Changes)
+    own_embedders: OwnEmbedders | None = None  # of workspaces with settings of their own
 
 
 class Route(msgspec.Struct, frozen=True):

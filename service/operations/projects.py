@@ -9,6 +9,7 @@ from service.access.granting import require_all_projects
 from service.access.keys import Caller
 from service.errors import InvalidRequest
 from service.operations.operation import Operation, Route, Services
+from service.operations.searching import wanted_space
 from service.operations.writing import Workspace
 from service.tenants import projects
 from service.tenants.projects import check_name, check_slug
@@ -49,8 +50,8 @@ class RenamedProject(msgspec.Struct, frozen=True):
 async def create_project(services: Services, caller: Caller, request: CreateProject) -> CreatedProject:
     services.scopes.require_workspace(caller, request.workspace)
     require_all_projects(caller, "make others")
-    embedder = services.embedder
-    space = (embedder.space.provider, embedder.space.model, embedder.space.dim) if embedder else None
+    found = await wanted_space(services, caller.workspace_id)
+    space = (found.provider, found.model, found.dim) if found else None
     _, created = await projects.create_project(services.database, caller.workspace_id, request.slug, request.name, space)
     services.scopes.forget(caller.workspace_id)
     return CreatedProject(caller.workspace, request.slug, created)

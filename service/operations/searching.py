@@ -10,6 +10,7 @@ from msgspec import Meta
 from service.access.keys import Caller
 from service.access.scope import ScopeNames
 from service.db.scope import ProjectRef
+from service.embed.provider import Space
 from service.embed.query import QueryEmbedder
 from service.errors import NotFound
 from service.graph.answer import GraphAnswer
@@ -103,11 +104,21 @@ def graph_limits(settings: Settings) -> GraphLimits:
 async def fitting_embedder(services: Services, projects: Sequence[ProjectRef]) -> AsyncGenerator[QueryEmbedder | None]:
     """The embedder of the space that the first project is in while the call lasts: projects that move to another model are searched with
     the earlier one until they have moved, which the others most likely are too."""
-    if services.embedder is None or not projects:
+    if not projects or (services.embedder is None and services.own_embedders is None):
         yield services.embedder
         return
     async with services.database.pin_space(projects[0]) as space:
-        yield await services.embedder.fitting(space)
+        if services.own_embedders is not None:
+            yield await services.own_embedders.fitting(projects[0].workspace_id, space, services.embedder)
+        else:
+            yield await services.embedder.fitting(space) if services.embedder else None
+
+
+async def wanted_space(services: Services, workspace_id: int) -> Space | None:
+    """The space that a workspace's projects are to be in; None where it has no vectors."""
+    if services.own_embedders is not None:
+        return await services.own_embedders.space_of(workspace_id, services.embedder)
+    return services.embedder.space if services.embedder else None
 
 
 OPERATIONS = (

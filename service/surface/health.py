@@ -11,6 +11,8 @@ import msgspec
 import structlog
 from litestar.handlers import HTTPRouteHandler
 
+from service.errors import MunimentError
+from service.observe.embedding import hide_totals, show_totals
 from service.observe.metrics import CONTENT_TYPE, render_metrics
 from service.operations.operation import Services
 from service.surface.reply import Receive, Reply, Scope, json_reply
@@ -55,9 +57,21 @@ def make_probes(services: Services, state: ServerState) -> list[HTTPRouteHandler
         return json_reply(found, 200 if found.ready else 503, {"cache-control": "no-store"})
 
     async def metrics(scope: Scope, receive: Receive) -> Reply:
+        await _show_totals(services)
         return Reply(200, render_metrics(), {"content-type": CONTENT_TYPE})
 
     return [serve("/livez", live), serve("/readyz", ready), serve("/metrics", metrics)]
+
+
+async def _show_totals(services: Services) -> None:
+    """Brings in what the database counts for all processes; without it these figures are left out."""
+    try:
+        async with asyncio.timeout(_DATABASE_S):
+            (row,) = await services.database.control("embedding_totals")
+    except (MunimentError, TimeoutError):
+        hide_totals()
+    else:
+        show_totals(**row)
 
 
 async def _database_answers(services: Services) -> bool:

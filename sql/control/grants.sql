@@ -31,3 +31,13 @@ GRANT EXECUTE ON FUNCTION
     control.close_workspace(bigint, text), control.rename_project(bigint, bigint, text, text), control.find_usage(bigint)
     TO {login};
 GRANT EXECUTE ON FUNCTION control.mark_due(bigint) TO {group};
+REVOKE ALL ON FUNCTION
+    control.find_embedding(bigint), control.clear_embedding(bigint), control.ask_embedding(bigint, boolean), control.find_due(bigint),
+    control.embedding_totals(),
+    control.set_embedding(bigint, text, text, integer, text, text, text, text, integer), control.mark_workspace_due(bigint)
+    FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION
+    control.find_embedding(bigint), control.clear_embedding(bigint), control.ask_embedding(bigint, boolean), control.find_due(bigint),
+    control.embedding_totals(),
+    control.set_embedding(bigint, text, text, integer, text, text, text, text, integer)
+    TO {login};

@@ -42,8 +42,34 @@ CREATE TABLE project (
 CREATE TABLE due (
     project_id bigint PRIMARY KEY REFERENCES project ON DELETE CASCADE,
     next_at timestamptz NOT NULL DEFAULT now(),  -- later than now while nothing can be done before
-    saves bigint NOT NULL DEFAULT 0              -- written by every save: the worker sees a save that came while it worked
+    saves bigint NOT NULL DEFAULT 0,             -- written by every save: the worker sees a save that came while it worked
+    anew_from timestamptz                        -- asked by hand: look at all; vectors made before this are made again
 ) WITH (fillfactor = 50);
+
+-- How far the vectors of a project are, as the worker last counted.
+CREATE TABLE coverage (
+    project_id bigint PRIMARY KEY REFERENCES project ON DELETE CASCADE,
+    passages bigint NOT NULL,
+    embedded bigint NOT NULL,
+    failed bigint NOT NULL                       -- given up
+) WITH (fillfactor = 50);
+
+-- What a workspace sets for its own vectors in the place of the server's settings. A change is a new row; the row before stays until
+-- the projects have left its space, since queries use it till then.
+CREATE TABLE workspace_embedding (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    workspace_id bigint NOT NULL REFERENCES workspace ON DELETE CASCADE,
+    space_id integer REFERENCES space,           -- null: no vectors
+    current boolean NOT NULL,
+    url text,
+    sealed_key text,                             -- the provider's key, encrypted with a secret that is not in the database
+    query_prefix text NOT NULL DEFAULT '',
+    document_prefix text NOT NULL DEFAULT '',
+    window_tokens integer,                       -- that the model reads of one text
+    set_at timestamptz NOT NULL DEFAULT now(),
+    UNIQUE (workspace_id, space_id)
+);
+CREATE UNIQUE INDEX workspace_embedding_current ON workspace_embedding (workspace_id) WHERE current;
 
 CREATE TABLE api_key (
     id text PRIMARY KEY,
@@ -60,27 +86,6 @@ CREATE TABLE api_key (
 );
 CREATE INDEX api_key_workspace ON api_key (workspace_id);
 
-CREATE TABLE audit (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    at timestamptz NOT NULL DEFAULT now(),
-    key_id text,
-    workspace_id bigint,
-    project_id bigint,
-    operation text NOT NULL,
-    outcome text NOT NULL                        -- ok, or the error's code; never content
-);
-CREATE INDEX audit_workspace ON audit (workspace_id, at);
-
--- The project's schema as one text, filled by the migration runner; create_project runs it with names put in.
-CREATE TABLE template (
-    name text PRIMARY KEY,
-    sql text NOT NULL
-);
-
-CREATE TABLE migration (
-    name text PRIMARY KEY,
-    applied_at timestamptz NOT NULL DEFAULT now()
-);
 -- People who come with a token of the issuer. What their token says of scopes stands back behind the role.
 CREATE TABLE member (
     workspace_id bigint NOT NULL REFERENCES workspace ON DELETE CASCADE,
@@ -112,3 +117,24 @@ CREATE TABLE usage (
 ) WITH (fillfactor = 50);
 CREATE INDEX usage_workspace ON usage (workspace_id);
 
+CREATE TABLE audit (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at timestamptz NOT NULL DEFAULT now(),
+    key_id text,
+    workspace_id bigint,
+    project_id bigint,
+    operation text NOT NULL,
+    outcome text NOT NULL                        -- ok, or the error's code; never content
+);
+CREATE INDEX audit_workspace ON audit (workspace_id, at);
+
+-- The project's schema as one text, filled by the migration runner; create_project runs it with names put in.
+CREATE TABLE template (
+    name text PRIMARY KEY,
+    sql text NOT NULL
+);
+
+CREATE TABLE migration (
+    name text PRIMARY KEY,
+    applied_at timestamptz NOT NULL DEFAULT now()
+);

@@ -43,6 +43,7 @@ FOREIGN: dict[str, Any] = {
     "resolves": ["evt_2"],
     "relation": "NEXT",
     "role": "reader",
+    "provider": "none",
     "from": "evt_1",
     "to": "evt_2",
     "summary": "an intruder's line",

@@ -11,12 +11,14 @@ from service.embed.by_hand import ByHand, DueWork
 from service.embed.configured import choose_provider
 from service.embed.provider import EmbeddingProvider
 from service.embed.spaces import backfill_limits
+from service.embed.worker import reaching
 from service.errors import InvalidSetting
 from service.observe.logs import configure_logs
 from service.settings import Settings, load_settings
 from service.surface.cli.output import progress, show_rows
 from service.surface.cli.owner_login import owner_login
 from service.surface.cli.server import DATA, JSON
+from service.tenants.bootstrap import ensure_pepper
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -49,13 +51,19 @@ def embed(
     provider = choose_provider(settings)
     if not provider.available:
         raise InvalidSetting("There is no embedding provider, so nothing can be embedded.", hint="Set MUNIMENT_EMBEDDING_PROVIDER.")
-    with owner_login(settings, data.expanduser().absolute()) as url:
-        found = asyncio.run(_work(url, settings, provider, wish))
+    data = data.expanduser().absolute()
+    with owner_login(settings, data) as url:
+        pepper = settings.key_pepper if settings.owner_url is not None else ensure_pepper(settings, data)
+        found = asyncio.run(_work(url, settings, provider, pepper, wish))
     show_rows([{**msgspec.to_builtins(each), "due": each.due} for each in found], as_json)
 
 
-async def _work(url: str, settings: Settings, provider: EmbeddingProvider, wish: Wish) -> Sequence[DueWork]:
-    hand = ByHand(url, provider, backfill_limits(settings))
+async def _work(url: str, settings: Settings, provider: EmbeddingProvider, pepper: str, wish: Wish) -> Sequence[DueWork]:
+    async with reaching(url, provider, settings, pepper) as reach:
+        return await _do(ByHand(url, provider, backfill_limits(settings), reach), provider, wish)
+
+
+async def _do(hand: ByHand, provider: EmbeddingProvider, wish: Wish) -> Sequence[DueWork]:
     try:
         found = await hand.find_due(wish.workspace, wish.project)
         if wish.dry_run:

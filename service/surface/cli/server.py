@@ -15,7 +15,7 @@ import click
 import platformdirs
 import rich_click
 
-from service.errors import DatabaseUnavailable, InvalidSetting
+from service.errors import DatabaseUnavailable
 from service.observe.logs import configure_logs
 from service.settings import Settings, load_settings
 from service.surface.cli.owner_login import named_owner
@@ -61,30 +61,25 @@ def serve(data: Path, host: str, port: int, worker: bool, sample: bool, as_json:
 def worker(data: Path) -> None:
     """Make vectors for what was written, until stopped. Needs the owner's login (MUNIMENT_OWNER_URL)."""
     from service.embed.configured import choose_provider
-    from service.embed.spaces import backfill_limits
-    from service.embed.worker import run_worker
+    from service.embed.worker import work
 
     settings = _settings()
     url = named_owner(settings)
 
-    async def work() -> None:
+    async def run() -> None:
         stop = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
         provider = choose_provider(settings)
-        if not provider.available:
-            raise InvalidSetting(
-                "There is no embedding provider, so the worker has nothing to do.", hint="Set MUNIMENT_EMBEDDING_PROVIDER."
-            )
         try:
-            await run_worker(url, provider, settings.worker_poll_ms / 1000, stop, backfill_limits(settings))
+            await work(url, provider, settings, settings.key_pepper, stop)
         finally:
             await provider.close()
 
     del data
     with suppress(DatabaseUnavailable), owner_connection(url):
         pass  # a login that cannot serve a worker is refused at once; a database that is away is waited for
-    asyncio.run(work())
+    asyncio.run(run())
 
 
 @rich_click.command(name="migrate")

@@ -95,3 +95,27 @@ SELECT control.close_workspace($1, $2) AS found;
 -- name: rename_project
 -- Gives a project another name or slug.
 SELECT control.rename_project($1, $2, $3, $4) AS found;
+
+-- name: find_embedding
+-- What a workspace sets for its own vectors, the current settings first.
+SELECT id, current, provider, model, dim, url, sealed_key, query_prefix, document_prefix, window_tokens, set_at FROM control.find_embedding($1);
+
+-- name: set_embedding
+-- A workspace's own vectors from now on: provider, model, size, address, sealed key, prefixes, window.
+SELECT control.set_embedding($1, $2, $3, $4, $5, $6, $7, $8, $9) AS id;
+
+-- name: clear_embedding
+-- A workspace has its vectors as the server does; false when it had already.
+SELECT control.clear_embedding($1) AS found;
+
+-- name: ask_embedding
+-- A project is looked through whole; with $2 its vectors are made anew.
+SELECT control.ask_embedding($1, $2);
+
+-- name: find_due
+-- Whether a worker has something to do in a project; no row when not.
+SELECT working, anew_from FROM control.find_due($1);
+
+-- name: embedding_totals
+-- How far the vectors of all projects are.
+SELECT passages, embedded, failed, due_projects, overdue_s FROM control.embedding_totals();

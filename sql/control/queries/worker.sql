@@ -1,10 +1,14 @@
 -- name: due_projects
--- Projects with work that can be done now, the longest waiting first, of all or of some; none for a worker whose space $2 is not the
--- chosen one any more.
-SELECT d.project_id, d.saves, coalesce(p.swept_at < now() - make_interval(secs => $3), true) AS sweep
+-- Projects with work that can be done now, the longest waiting first, of all or of some, of workspaces with settings of their own ($5 true),
+-- without (false), or both; none in the server's space for a worker whose space $2 is not the chosen one any more.
+SELECT d.project_id, d.saves, d.anew_from IS NOT NULL AS anew, p.workspace_id,
+    coalesce(p.swept_at < now() - make_interval(secs => $3), true) AS sweep,
+    e.id IS NOT NULL AS own, s.id AS space_id, s.provider, s.model, s.dim
 FROM control.due AS d JOIN control.project AS p ON p.id = d.project_id
-WHERE d.next_at <= now() AND (SELECT i.space_id FROM control.instance AS i) = $2
-    AND ($4::bigint[] IS NULL OR d.project_id = ANY($4::bigint[]))
+LEFT JOIN control.workspace_embedding AS e ON e.workspace_id = p.workspace_id AND e.current
+LEFT JOIN control.space AS s ON s.id = e.space_id
+WHERE d.next_at <= now() AND (e.id IS NOT NULL OR (SELECT i.space_id FROM control.instance AS i) = $2)
+    AND ($4::bigint[] IS NULL OR d.project_id = ANY($4::bigint[])) AND ($5::boolean IS NULL OR (e.id IS NOT NULL) = $5::boolean)
 ORDER BY d.next_at LIMIT $1;
 
 -- name: clear_due
@@ -15,10 +19,29 @@ DELETE FROM control.due WHERE project_id = $1 AND saves = $2;
 -- Nothing can be done for this project before $2 seconds have passed, unless something is saved meanwhile.
 UPDATE control.due SET next_at = now() + make_interval(secs => $2) WHERE project_id = $1 AND saves = $3;
 
+-- name: postpone_workspace
+-- Nothing can be done for the projects of the workspace $1 before $2 seconds have passed.
+UPDATE control.due AS d SET next_at = now() + make_interval(secs => $2)
+FROM control.project AS p WHERE p.id = d.project_id AND p.workspace_id = $1 AND d.next_at <= now();
+
+-- name: drop_left_embedding
+-- Settings that workspaces had before, where no project has work left, and so none is in their space any more.
+DELETE FROM control.workspace_embedding AS e WHERE NOT e.current AND NOT EXISTS (
+    SELECT FROM control.due AS d JOIN control.project AS p ON p.id = d.project_id WHERE p.workspace_id = e.workspace_id
+);
+
+-- name: find_embedding
+-- What a workspace sets for its own vectors, the current settings first.
+SELECT id, current, provider, model, dim, url, sealed_key, query_prefix, document_prefix, window_tokens, set_at FROM control.find_embedding($1);
+
 -- name: mark_due
 -- The project has work.
 INSERT INTO control.due AS d (project_id, saves) VALUES ($1, 1)
 ON CONFLICT (project_id) DO UPDATE SET saves = d.saves + 1, next_at = now();
+
+-- name: ask_embedding
+-- The project is looked through whole; with $2 its vectors are made anew.
+SELECT control.ask_embedding($1, $2);
 
 -- name: mark_unswept
 -- Projects that nobody has looked through whole for $1 seconds have work.
@@ -69,7 +92,8 @@ SELECT pg_advisory_unlock(hashtextextended('muniment embed ' || $1, 0));
 
 -- name: find_projects
 -- All projects with their workspaces' names, or those of one workspace and name.
-SELECT p.id, w.slug AS workspace, p.slug AS project
+SELECT p.id, w.id AS workspace_id, w.slug AS workspace, p.slug AS project, e.id IS NOT NULL AS own, s.id AS space_id
 FROM control.project AS p JOIN control.workspace AS w ON w.id = p.workspace_id
+LEFT JOIN control.workspace_embedding AS e ON e.workspace_id = w.id AND e.current LEFT JOIN control.space AS s ON s.id = e.space_id
 WHERE ($1::text IS NULL OR w.slug = $1::text) AND ($2::text IS NULL OR p.slug = $2::text)
 ORDER BY w.slug, p.slug;

@@ -61,3 +61,8 @@ LEFT JOIN m_0.embed_failure AS f ON f.space_id = $1 AND f.passage_id = p.id AND 
 -- name: count_passages
 -- How many passages there are.
 SELECT c.documents AS passages FROM m_0.counter AS c;
+
+-- name: find_own_space
+-- A space of the project by provider, model and size, and from when on its vectors are new enough, where that was asked for.
+SELECT s.id, s.provider, s.model, s.dim, s.current, s.fresh_from FROM m_0.space AS s
+WHERE (s.provider, s.model, s.dim) = ($1::text, $2::text, $3::integer);

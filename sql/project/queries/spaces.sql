@@ -42,10 +42,30 @@ UPDATE m_0.space AS s SET retired_at = NULL WHERE s.id = $1;
 -- All passages are looked at again.
 UPDATE m_0.space AS s SET done_through = 0 WHERE s.id = $1;
 
--- name: make_stale
--- All vectors that there are now are to be made again, and what failed is tried again.
-WITH gone AS (DELETE FROM m_0.embed_failure AS f WHERE f.space_id = $1)
-UPDATE m_0.space AS s SET done_through = 0, fresh_from = clock_timestamp() WHERE s.id = $1;
+-- name: begin_anew
+-- What was asked for the project $2 by hand is taken up in the space $1: all passages are looked at again, vectors made before the time that
+-- was asked are made again, and what failed is tried again.
+WITH asked AS (
+    SELECT d.project_id, d.anew_from FROM control.due AS d WHERE d.project_id = $2 AND d.anew_from IS NOT NULL FOR UPDATE
+), taken AS (
+    UPDATE control.due AS d SET anew_from = NULL FROM asked AS a WHERE d.project_id = a.project_id
+), again AS (
+    DELETE FROM m_0.embed_failure AS f USING asked AS a WHERE f.space_id = $1
+)
+UPDATE m_0.space AS s SET done_through = 0,
+    fresh_from = CASE WHEN a.anew_from > '-infinity' THEN greatest(s.fresh_from, a.anew_from) ELSE s.fresh_from END
+FROM asked AS a WHERE s.id = $1;
+
+-- name: searched_space
+-- The space that queries use.
+SELECT s.id, s.provider, s.model, s.dim FROM m_0.space AS s WHERE s.current;
+
+-- name: note_coverage
+-- Keeps how far the project $1 is in the space $2, of which $3 vectors were counted, for whoever asks about all projects.
+INSERT INTO control.coverage AS v (project_id, passages, embedded, failed)
+SELECT $1, c.documents, least($3, c.documents), (SELECT count(*) FROM m_0.embed_failure AS f WHERE f.space_id = $2 AND f.retry_at IS NULL)
+FROM m_0.counter AS c WHERE EXISTS (SELECT FROM control.project AS p WHERE p.id = $1)
+ON CONFLICT (project_id) DO UPDATE SET passages = excluded.passages, embedded = excluded.embedded, failed = excluded.failed;
 
 -- name: note_done
 -- Everything up to this number is dealt with.

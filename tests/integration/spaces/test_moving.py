@@ -10,7 +10,7 @@ from service.db.embedded import EmbeddedServer
 from service.db.owner import OwnerDatabase
 from service.db.pools import Database
 from service.db.scope import ProjectRef
-from service.embed.backfill import Backfill
+from service.embed.backfill import Backfill, Reach
 from service.embed.provider import Embedded, Space, vector_text
 from service.embed.query import QueryEmbedder
 from service.embed.query_cache import QueryCache
@@ -20,6 +20,7 @@ from service.graph.run import run_query
 from service.memory.lookup import read_status
 from service.operations.operation import Services
 from service.operations.searching import fitting_embedder
+from service.search.answer import SearchAnswer
 from service.search.parse import SearchRequest, SearchSettings
 from service.search.run import memory_query
 from service.settings import Settings
@@ -61,6 +62,23 @@ class Asking:
                 self.database, self.project, query, {"q": QUESTION}, embed=embed, limits=GraphLimits(exact_candidates=60)
             )
         return [hit.id for hit in found.raw_hits], [row[0]["id"] for row in walked.rows]
+
+    async def search(self, text: str) -> SearchAnswer:
+        async with fitting_embedder(self.services, [self.project]) as embed:
+            request = SearchRequest(query=text, limit=K, explain=True)
+            return await memory_query(self.database, [self.project], request, embed=embed, settings=SearchSettings(exact_vectors=60))
+
+    async def is_found(self, text: str) -> bool:
+        """Whether a search for a text gives the event that says it."""
+        return text in {hit.summary for hit in (await self.search(text)).raw_hits}
+
+    async def is_near(self, text: str) -> bool:
+        """Whether that event is the nearest by its vector."""
+        hits = (await self.search(text)).raw_hits
+        return any(hit.summary == text and hit.explain and hit.explain.vector_rank == 1 for hit in hits)
+
+    async def notes(self, text: str) -> list[str]:
+        return (await self.search(text)).notes
 
     async def until(self, wanted: list[str]) -> None:
         """Asks until the answers are those: a process may know the space for two seconds."""
@@ -224,3 +242,65 @@ async def test_a_killed_move_goes_on_and_search_works_on(
     await drain(Backfill(owner, TWIN, LIMITS), owner)
     assert len([text for text in TWIN.asked[before:] if "pier" in text]) == 150 - 64
     await asking.until(await exact(owner, project, TWIN))
+
+
+class Writing(Model):
+    """While it embeds for the move, somebody writes, and looks for what was written last."""
+
+    def __init__(self, memory: Memory, project: ProjectRef, asking: "Asking") -> None:
+        super().__init__("twin", 384)
+        self.memory, self.project, self.own_asking = memory, project, asking
+        self.written: list[str] = []
+        self.found: list[bool] = []
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Embedded]:
+        if self.written:
+            self.found.append(await self.own_asking.is_near(self.written[-1]))
+        if len(self.written) < 6:
+            self.written.append(f"meanwhile number {len(self.written)}")
+            await self.memory.save(self.project, [{"summary": self.written[-1]}])
+            assert await self.own_asking.is_found(self.written[-1])
+        return await super().embed_documents(texts)
+
+
+async def test_what_is_written_during_a_move_is_found_by_its_words_at_once_and_by_its_meaning_before_the_move_goes_on(
+    memory: Memory, projects: Projects, owner: OwnerDatabase, database: Database
+) -> None:
+    project = projects.make(dim=384)
+    await fill(memory, project, 150, "quay")
+    await drain(Backfill(owner, SMALL, LIMITS), owner)
+    model = Writing(memory, project, Asking(database, project, TWIN))
+    await drain(Backfill(owner, model, LIMITS, reach=Reach(make_earlier=find_model)), owner)
+    assert len(model.written) == 6
+    assert model.found
+    assert all(model.found)
+    async with asyncio.timeout(20):
+        while not all([await model.own_asking.is_near(text) for text in model.written]):
+            continue
+    state = (await read_status(database, project)).embedding
+    assert {s.model: (s.current, s.vectors) for s in state.spaces if s.current} == {"twin": (True, 156)}
+
+
+async def test_an_earlier_model_that_is_gone_stops_no_move_and_is_said(
+    memory: Memory, projects: Projects, owner: OwnerDatabase, database: Database
+) -> None:
+    project = projects.make(dim=384)
+    await fill(memory, project, 70, "mole")
+    await drain(Backfill(owner, SMALL, LIMITS), owner)
+    gone = Model("vectors", 384)
+    gone.away = True
+    said: list[list[str]] = []
+
+    class Telling(Model):
+        async def embed_documents(self, texts: Sequence[str]) -> list[Embedded]:
+            if not said:
+                await memory.save(project, [{"summary": "unseen so far"}])
+                said.append(await asking.notes("unseen so far"))
+            return await super().embed_documents(texts)
+
+    asking = Asking(database, project, TWIN)
+    await drain(Backfill(owner, Telling("twin", 384), LIMITS, reach=Reach(make_earlier=lambda _: gone)), owner)
+    assert any("1 passages have no vector yet" in note for note in said[0])
+    async with asyncio.timeout(20):
+        while not await asking.is_near("unseen so far"):
+            continue
