@@ -170,8 +170,7 @@ async def open_services(settings: Settings, api_url: str, provider: EmbeddingPro
     own = OwnProviders(settings, Seal(pepper), provider, partial(database.control, "find_embedding"))
     scopes = Scopes(database)
     try:
-        async with open_changes(settings.redis_url) as changes:
-            changes.on_change(scopes.forget)
+        async with open_changes(settings.redis_url, scopes.forget) as changes:
             yield Services(
                 database=database,
                 scopes=scopes,

@@ -29,9 +29,9 @@ _LOG: Final = structlog.stdlib.get_logger("muniment.access")
 class Changes:
     """One replica's ear and voice. Made by `open_changes`; alone, it tells only its own process."""
 
-    def __init__(self, client: Redis | None = None) -> None:
+    def __init__(self, client: Redis | None = None, *forgets: Callable[[], None]) -> None:
         self._client = client
-        self._forgets: list[Callable[[], None]] = []
+        self._forgets = list(forgets)
         self.is_away = client is not None
         """Whether others' changes do not reach this replica at once, though they should."""
 
@@ -83,13 +83,13 @@ class Changes:
 
 
 @asynccontextmanager
-async def open_changes(redis_url: str | None) -> AsyncGenerator[Changes]:
-    """A replica that hears of others' changes, where there is a Redis."""
+async def open_changes(redis_url: str | None, *forgets: Callable[[], None]) -> AsyncGenerator[Changes]:
+    """A replica that hears of others' changes, where there is a Redis; `forgets` are called at each."""
     if redis_url is None:
-        yield Changes()
+        yield Changes(None, *forgets)
         return
     client = Redis.from_url(redis_url, socket_timeout=_SILENCE_S, socket_connect_timeout=_SILENCE_S, retry=Retry(NoBackoff(), 0))
-    changes = Changes(client)
+    changes = Changes(client, *forgets)
     listening = asyncio.create_task(changes.listen())
     try:
         yield changes

@@ -25,6 +25,8 @@ _BEGIN: Final = {
     "read": "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
     "write": "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
 }
+# Free SQL may take locks that outlive its transaction, and Postgres cannot keep a role from it.
+_UNLOCK: Final = "SELECT pg_catalog.pg_advisory_unlock_all()"
 _SET: Final = "SELECT set_config(s.name, s.value, true) FROM unnest($1::text[], $2::text[]) AS s (name, value)"
 
 
@@ -121,6 +123,10 @@ class Tx:
         async with self._answering():
             await self._connection.execute(self._bind(sql), *args)
 
+    async def roll_back_to(self, savepoint: str) -> None:
+        """Undoes all since a savepoint, and what no rollback undoes: locks that were taken for the session, of which we take none."""
+        await self.execute(f"ROLLBACK TO SAVEPOINT {savepoint}; {_UNLOCK}")
+
     async def set_local(self, **settings: str | int) -> None:
         """Sets planner or index settings (`hnsw.ef_search` as `hnsw__ef_search`) until the transaction ends."""
         self._allowed = None
@@ -153,7 +159,7 @@ async def open_transaction(
 
 async def _roll_back(connection: Connection) -> None:
     try:
-        await connection.execute("ROLLBACK", timeout=5)
+        await connection.execute(f"ROLLBACK; {_UNLOCK}", timeout=5)
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
         with suppress(asyncpg.InterfaceError):  # the driver may have given it up itself by now
             connection.terminate()

@@ -1,7 +1,8 @@
 """Running a free SQL query in one project.
 
 In: the text and its parameters. Out: `SqlAnswer`; raises `SqlRejection`, or `QueryTooSlow`. The checked text runs inside the function
-that the project's reader role owns (sql/project/reader.sql), in a read-only transaction, and whatever it changed is rolled back.
+that the project's reader role owns (sql/project/reader.sql), in a read-only transaction; whatever it changed is rolled back, and the
+locks that it took are given back.
 """
 
 import asyncio
@@ -64,7 +65,7 @@ async def _ask(tx: Tx, question: Question, params: Sequence[Any], limits: SqlLim
     rows = await tx.fetch(
         load("project", "sqltool")["read_rows"].sql, text, values, len(described.columns), MOST_ROWS + 1, limits.most_bytes
     )
-    await tx.execute("ROLLBACK TO SAVEPOINT question")
+    await tx.roll_back_to("question")
     return make_answer(described.columns, [row["line"] for row in rows], limits.most_bytes)
 
 

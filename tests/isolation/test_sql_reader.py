@@ -1,5 +1,6 @@
 """Free SQL with the checker out of the way: Postgres itself holds the reader to its own views, on a superuser's database and on a plain owner's."""
 
+import asyncio
 import itertools
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -14,7 +15,7 @@ from service.db.embedded import EmbeddedServer
 from service.db.pools import Database
 from service.db.queries import load
 from service.db.scope import ProjectRef
-from service.errors import NotFound
+from service.errors import NotFound, QueryTooSlow
 from service.sqltool import run
 from service.sqltool.parse import parse
 from service.sqltool.rejection import SqlRejection
@@ -25,6 +26,8 @@ from service.tenants.migrate import MigrationReport, migrate
 from service.tenants.owner import owner_connection
 from tests.conftest import Memory
 from tests.integration.tenants.test_migrate import plain
+from tests.isolation.conftest import Way, login_of
+from tests.isolation.pgbouncer import PgBouncer
 
 __all__ = ["plain"]
 CANARY = "xylocarpus"
@@ -52,20 +55,24 @@ def _make(owner_url: str, workspace: str, project: str) -> ProjectRef:
     return ProjectRef(home.id, workspace, row["role"], made.id, project)
 
 
-@pytest_asyncio.fixture(params=["superuser", "plain"])
+@pytest_asyncio.fixture(params=["superuser", "plain", "pgbouncer-1"])
 async def world(request: pytest.FixtureRequest, server: EmbeddedServer, migrated: MigrationReport) -> AsyncIterator[World]:
-    owner_url = server.owner_url if request.param == "superuser" else request.getfixturevalue("plain")
-    report = migrate(owner_url, superuser_allowed=request.param == "superuser")
+    owner_url = server.owner_url if request.param != "plain" else request.getfixturevalue("plain")
+    report = migrate(owner_url, superuser_allowed=request.param != "plain")
     number = next(_COUNT)
     home, elsewhere = f"home-{number}", f"elsewhere-{number}"
     projects = [_make(owner_url, *names) for names in ((home, "own"), (home, "sibling"), (elsewhere, "foreign"))]
-    database = await Database.open(report.api_url, max_size=1)
+    login = login_of(report.api_url)
+    pooler = PgBouncer(server, login, 1) if request.param == "pgbouncer-1" else None
+    way = Way(pooler.url(server.database) if pooler else report.api_url, pooler)
+    database = await way.open(max_size=1)
     memory = Memory(database)
     for project, text in zip(projects, ("my own", f"{CANARY} of a sibling", f"{CANARY} of a stranger"), strict=True):
         await memory.save(project, [{"summary": text}])
-    login = report.api_url.partition("://")[2].partition("@")[0].partition(":")[0]
     yield World(database, owner_url, login, *projects)
     await database.close()
+    if pooler:
+        pooler.stop()
 
 
 HOSTILE = [
@@ -123,6 +130,7 @@ HOSTILE = [
     "SELECT lo_import('/etc/hostname')",
     "SELECT pg_reload_conf()",
     "SELECT pg_cancel_backend(pg_backend_pid())",
+    "SELECT query_to_xml('LISTEN channel', true, false, '')",
 ]
 
 
@@ -204,6 +212,37 @@ async def test_what_a_query_could_set_ends_with_it(world: World, monkeypatch: py
     async with world.database.read(world.own) as tx:
         assert await tx.fetchval("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == 0
         assert await tx.fetchval("SELECT current_setting('work_mem')") != "1GB"
+
+
+def _locks(world: World) -> int:
+    with owner_connection(world.owner_url) as owner:
+        row = owner.execute("SELECT count(*) AS n FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711").fetchone()
+    assert row is not None
+    return row["n"]
+
+
+async def test_a_lock_that_outlives_transactions_ends_with_the_query(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No right keeps a role from it, so it is given back: after an answer, an error, the time limit and a caller who leaves."""
+    monkeypatch.setattr(run, "check", lambda text, params: parse(text))
+
+    async def ask(text: str, statement_ms: int = 5_000) -> Any:
+        return await run_query(world.database, world.own, text, [], limits=SqlLimits(statement_ms=statement_ms))
+
+    for lock in ("pg_advisory_lock", "pg_advisory_lock_shared", "pg_try_advisory_lock"):
+        taken = "(SELECT count(*) FROM pg_locks AS p WHERE p.objid = 4711 AND p.pid = pg_backend_pid())"
+        assert (await ask(f"SELECT {lock}(4711)::text, {taken}")).rows[0][1] == 1
+        assert _locks(world) == 0
+        with pytest.raises(SqlRejection):
+            await ask(f"SELECT {lock}(4711), 1 / (count(*) - count(*)) FROM events")
+        assert _locks(world) == 0
+        with pytest.raises(QueryTooSlow):
+            await ask(f"SELECT {lock}(4711), pg_sleep(30)", statement_ms=50)
+        assert _locks(world) == 0
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await ask(f"SELECT {lock}(4711), pg_sleep(30)")
+        assert _locks(world) == 0
+    assert [row["line"] for row in await _read(world, "SELECT summary FROM events")] == ['{"c1":"my own"}']
 
 
 async def test_the_reader_has_rights_on_its_views_alone_and_nobody_becomes_it(world: World) -> None:
