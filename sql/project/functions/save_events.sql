@@ -19,39 +19,47 @@ DECLARE
     given bigint[];                              -- by row: the number of the event that is stored for it
     earlier bigint[];                            -- by row: the number of the event that stands already
     problems text[];                             -- by row
+    times timestamptz[];                         -- by row
     stored integer;
     pieces integer;
 BEGIN
     SELECT * INTO held FROM counter FOR UPDATE;
 
-    -- A statement of its own, so that it sees what those before us in the queue committed.
+    -- A statement of its own, so that it sees what those before us in the queue committed. Each row is judged by the first part of its
+    -- item, and that one by the first row of the same key: `first` is that row, `head` the item's.
     WITH e AS (
-        SELECT * FROM jsonb_to_recordset(batch -> 'events')
-            AS e (row integer, item integer, part integer, key text, previous bigint, resolves bigint[])
-    ), head AS (
-        SELECT e.item, v.id AS known,
-            CASE WHEN e.key IS NULL THEN e.item ELSE first_value(e.item) OVER (PARTITION BY e.key ORDER BY e.row) END AS first,
+        SELECT e.row, e.at, e.key, v.id AS known, max(e.row) FILTER (WHERE e.part = 0) OVER (ORDER BY e.row) AS head,
             CASE
                 WHEN e.previous IS NOT NULL AND NOT EXISTS (SELECT FROM event AS p WHERE p.id = e.previous) THEN 'previous'
                 WHEN EXISTS (SELECT FROM unnest(e.resolves) AS r (plan)
                     WHERE NOT EXISTS (SELECT FROM event AS p WHERE p.id = r.plan)) THEN 'resolves'
             END AS problem
-        FROM e LEFT JOIN event AS v ON v.ingest_key = e.key
-        WHERE e.part = 0
+        FROM jsonb_to_recordset(batch -> 'events')
+                AS e (row integer, part integer, at timestamptz, key text, previous bigint, resolves bigint[])
+            LEFT JOIN event AS v ON v.ingest_key = e.key
+    ), keyed AS (
+        SELECT e.row, e.at, e.head, e.known, first_value(e.row) OVER same AS first, first_value(e.problem) OVER same AS problem
+        FROM e
+        WINDOW same AS (PARTITION BY e.key, CASE WHEN e.key IS NULL THEN e.head END ORDER BY e.row)
     ), judged AS (
-        SELECT e.row, e.part, head.known, head.first, head.item, origin.problem,
-            head.known IS NULL AND origin.problem IS NULL AND head.first = head.item AS fresh
-        FROM e JOIN head USING (item) JOIN head AS origin ON origin.item = head.first
+        SELECT k.row, k.at, first_value(k.known) OVER item AS known, first_value(k.problem) OVER item AS problem,
+            first_value(k.first) OVER item AS first, k.head
+        FROM keyed AS k
+        WINDOW item AS (PARTITION BY k.head ORDER BY k.row)
     ), numbered AS (
-        SELECT j.*, CASE WHEN j.fresh THEN held.events + count(*) FILTER (WHERE j.fresh) OVER (ORDER BY j.row) END AS number
+        SELECT j.row, j.at, j.known, j.problem, j.first, j.first = j.head AS own,
+            CASE WHEN j.known IS NULL AND j.problem IS NULL AND j.first = j.head
+                THEN held.events + count(*) FILTER (WHERE j.known IS NULL AND j.problem IS NULL AND j.first = j.head) OVER (ORDER BY j.row)
+            END AS number
         FROM judged AS j
     )
     SELECT array_agg(n.number ORDER BY n.row),
-        array_agg(coalesce(n.known, twin.number) ORDER BY n.row),
+        array_agg(coalesce(n.known, CASE WHEN NOT n.own THEN n.twin END) ORDER BY n.row),
         array_agg(CASE WHEN n.known IS NULL THEN n.problem END ORDER BY n.row),
+        array_agg(n.at ORDER BY n.row),
         count(n.number)
-    INTO given, earlier, problems, stored
-    FROM numbered AS n LEFT JOIN numbered AS twin ON twin.item = n.first AND twin.part = 0 AND NOT n.fresh;
+    INTO given, earlier, problems, times, stored
+    FROM (SELECT n.*, first_value(n.number) OVER (PARTITION BY n.first ORDER BY n.row) AS twin FROM numbered AS n) AS n;
 
     IF stored > 0 THEN
         INSERT INTO session (name, uuid, started_at)
@@ -67,7 +75,7 @@ BEGIN
             AS e (row integer, session text, kind text, summary text, content text, at timestamptz, author text, key text)
         WHERE given[e.row] IS NOT NULL;
 
-        PERFORM link_names(batch, given);
+        PERFORM link_names(batch, given, times);
         PERFORM link_events(batch, given);
 
         INSERT INTO passage (id, event_id, number, text, words, length)
@@ -87,28 +95,32 @@ BEGIN
 END
 $$;
 
--- The entities and tags of the rows that are stored.
-CREATE OR REPLACE FUNCTION link_names(batch jsonb, given bigint[]) RETURNS void
+-- The entities and tags of the rows that are stored; a row names each of them once.
+CREATE OR REPLACE FUNCTION link_names(batch jsonb, given bigint[], times timestamptz[]) RETURNS void
 LANGUAGE plpgsql
 AS $$
+DECLARE
+    entities jsonb := batch -> 'entities';
+    tags jsonb := batch -> 'tags';
 BEGIN
-    PERFORM ensure_entities(
-        (SELECT jsonb_agg(x) FROM jsonb_array_elements(batch -> 'entities') AS x WHERE given[(x ->> 'row')::integer] IS NOT NULL));
+    IF array_position(given, NULL) IS NOT NULL THEN
+        SELECT jsonb_agg(x) INTO entities FROM jsonb_array_elements(entities) AS x WHERE given[(x ->> 'row')::integer] IS NOT NULL;
+        SELECT jsonb_agg(x) INTO tags FROM jsonb_array_elements(tags) AS x WHERE given[(x ->> 'row')::integer] IS NOT NULL;
+    END IF;
+    PERFORM ensure_entities(entities);
     INSERT INTO participation (event_id, entity_id, "timestamp")
-    SELECT DISTINCT v.id, e.id, v."timestamp"
-    FROM jsonb_to_recordset(batch -> 'entities') AS x (row integer, name text, type text)
-        JOIN entity AS e ON e.name = x.name AND e.type = x.type
-        JOIN event AS v ON v.id = given[x.row];
+    SELECT given[x.row], e.id, times[x.row]
+    FROM jsonb_to_recordset(entities) AS x (row integer, name text, type text)
+        JOIN entity AS e ON e.name = x.name AND e.type = x.type;
 
-    PERFORM ensure_tags(
-        (SELECT jsonb_agg(x) FROM jsonb_array_elements(batch -> 'tags') AS x WHERE given[(x ->> 'row')::integer] IS NOT NULL));
+    PERFORM ensure_tags(tags);
     INSERT INTO membership (event_id, tag_id, kind, "timestamp")
-    SELECT DISTINCT v.id, t.id, x.kind, v."timestamp"
-    FROM jsonb_to_recordset(batch -> 'tags') AS x (row integer, path text, kind text)
-        JOIN tag AS t ON t.path = x.path
-        JOIN event AS v ON v.id = given[x.row];
+    SELECT given[x.row], t.id, x.kind, times[x.row]
+    FROM jsonb_to_recordset(tags) AS x (row integer, path text, kind text)
+        JOIN tag AS t ON t.path = x.path;
 END
 $$;
+DROP FUNCTION IF EXISTS link_names(jsonb, bigint[]);
 
 -- What leads from event to event: the thread, the order of an item's parts, the plans that the item realized.
 CREATE OR REPLACE FUNCTION link_events(batch jsonb, given bigint[]) RETURNS void

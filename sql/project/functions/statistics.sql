@@ -5,9 +5,14 @@ CREATE OR REPLACE FUNCTION passage_added() RETURNS trigger
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 BEGIN
-    INSERT INTO lexeme AS l (word, df)
-    SELECT w.lexeme, count(*) FROM added AS a, unnest(a.words) AS w GROUP BY w.lexeme ORDER BY w.lexeme
-    ON CONFLICT (word) DO UPDATE SET df = l.df + excluded.df;
+    -- Most words are known: looking for each costs less than trying to insert it. The counter's row is held, so no other comes between.
+    WITH given AS MATERIALIZED (
+        SELECT w.lexeme AS word, count(*) AS n FROM added AS a, unnest(a.words) AS w GROUP BY w.lexeme
+    ), known AS (
+        UPDATE lexeme AS l SET df = l.df + g.n FROM given AS g WHERE l.word = g.word RETURNING l.word
+    )
+    INSERT INTO lexeme (word, df)
+    SELECT g.word, g.n FROM given AS g WHERE NOT EXISTS (SELECT FROM known AS k WHERE k.word = g.word);
     UPDATE counter SET documents = documents + n, words = counter.words + length
     FROM (SELECT count(*) AS n, coalesce(sum(a.length), 0) AS length FROM added AS a) AS t WHERE n > 0;
     RETURN NULL;
@@ -30,48 +35,22 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION participation_added() RETURNS trigger
+-- How many events, or pages, an entity takes part in: the trigger's table says which.
+CREATE OR REPLACE FUNCTION entity_counted() RETURNS trigger
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
+DECLARE
+    sign integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
+    of_events integer := CASE TG_TABLE_NAME WHEN 'participation' THEN sign ELSE 0 END;
+    of_pages integer := sign - of_events;
 BEGIN
-    UPDATE entity AS e SET event_count = e.event_count + t.n
-    FROM (SELECT entity_id, count(*) AS n FROM added GROUP BY entity_id) AS t WHERE e.id = t.entity_id;
-    RETURN NULL;
-END
-$$;
-
-CREATE OR REPLACE FUNCTION participation_removed() RETURNS trigger
-LANGUAGE plpgsql SET search_path FROM CURRENT
-AS $$
-BEGIN
-    UPDATE entity AS e SET event_count = e.event_count - t.n
-    FROM (SELECT entity_id, count(*) AS n FROM removed GROUP BY entity_id) AS t WHERE e.id = t.entity_id;
-    DELETE FROM entity AS e
-    USING (SELECT DISTINCT entity_id FROM removed) AS t
-    WHERE e.id = t.entity_id AND e.event_count = 0 AND e.page_count = 0;
-    RETURN NULL;
-END
-$$;
-
-CREATE OR REPLACE FUNCTION page_entity_added() RETURNS trigger
-LANGUAGE plpgsql SET search_path FROM CURRENT
-AS $$
-BEGIN
-    UPDATE entity AS e SET page_count = e.page_count + t.n
-    FROM (SELECT entity_id, count(*) AS n FROM added GROUP BY entity_id) AS t WHERE e.id = t.entity_id;
-    RETURN NULL;
-END
-$$;
-
-CREATE OR REPLACE FUNCTION page_entity_removed() RETURNS trigger
-LANGUAGE plpgsql SET search_path FROM CURRENT
-AS $$
-BEGIN
-    UPDATE entity AS e SET page_count = e.page_count - t.n
-    FROM (SELECT entity_id, count(*) AS n FROM removed GROUP BY entity_id) AS t WHERE e.id = t.entity_id;
-    DELETE FROM entity AS e
-    USING (SELECT DISTINCT entity_id FROM removed) AS t
-    WHERE e.id = t.entity_id AND e.event_count = 0 AND e.page_count = 0;
+    UPDATE entity AS e SET event_count = e.event_count + of_events * t.n, page_count = e.page_count + of_pages * t.n
+    FROM (SELECT entity_id, count(*) AS n FROM changed GROUP BY entity_id) AS t WHERE e.id = t.entity_id;
+    IF sign < 0 THEN
+        DELETE FROM entity AS e
+        USING (SELECT DISTINCT entity_id FROM changed) AS t
+        WHERE e.id = t.entity_id AND e.event_count = 0 AND e.page_count = 0;
+    END IF;
     RETURN NULL;
 END
 $$;
@@ -94,14 +73,17 @@ CREATE OR REPLACE TRIGGER passage_added AFTER INSERT ON passage
 CREATE OR REPLACE TRIGGER passage_removed AFTER DELETE ON passage
     REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION passage_removed();
 CREATE OR REPLACE TRIGGER participation_added AFTER INSERT ON participation
-    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION participation_added();
+    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity_counted();
 CREATE OR REPLACE TRIGGER participation_removed AFTER DELETE ON participation
-    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION participation_removed();
+    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity_counted();
 CREATE OR REPLACE TRIGGER page_entity_added AFTER INSERT ON page_entity
-    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION page_entity_added();
+    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity_counted();
 CREATE OR REPLACE TRIGGER page_entity_removed AFTER DELETE ON page_entity
-    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION page_entity_removed();
+    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity_counted();
 CREATE OR REPLACE TRIGGER membership_removed AFTER DELETE ON membership
     REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION tag_left();
 CREATE OR REPLACE TRIGGER page_tag_removed AFTER DELETE ON page_tag
     REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION tag_left();
+
+-- What earlier versions had in the place of entity_counted.
+DROP FUNCTION IF EXISTS participation_added(), participation_removed(), page_entity_added(), page_entity_removed();
