@@ -1,4 +1,4 @@
--- Deleting takes the counter's row first, as every writer does; the triggers keep the statistics.
+-- Deleting takes the counter's row first, as every writer does; the triggers keep the statistics. The worker counts vectors anew.
 
 CREATE OR REPLACE FUNCTION delete_events(wanted bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path FROM CURRENT
@@ -15,6 +15,9 @@ BEGIN
         DELETE FROM event AS e USING part WHERE e.id = part.id RETURNING e.id
     )
     SELECT coalesce(array_agg(id ORDER BY id), '{}') INTO gone FROM deleted;
+    IF cardinality(gone) > 0 THEN
+        PERFORM control.mark_due(substr(current_schema(), 3)::bigint);
+    END IF;
     RETURN gone;
 END
 $$;
@@ -32,5 +35,6 @@ BEGIN
     END IF;
     stands := NULL;
     DELETE FROM page AS p WHERE p.id = delete_page.id;
+    PERFORM control.mark_due(substr(current_schema(), 3)::bigint);
 END
 $$;

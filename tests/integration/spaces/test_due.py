@@ -15,7 +15,9 @@ from service.embed.backfill import Backfill
 from service.embed.by_hand import ByHand
 from service.embed.provider import EmbeddingUnavailable
 from service.embed.spaces import BackfillLimits
+from service.memory.forget import Forgetting
 from service.memory.lookup import read_status
+from service.memory.sessions import end_session
 from tests.conftest import Memory, Projects
 from tests.integration.spaces.conftest import LIMITS, Model, drain
 
@@ -97,6 +99,48 @@ async def test_a_poisoned_page_is_given_up_and_a_sweep_does_not_ask_for_it_again
     assert (state.embedded, state.pending, state.failed) == (100, 0, 1)
     await days_pass(owner, 2)
     assert await asked_again(owner, project, LIMITS) == 0
+
+
+async def test_a_deletion_is_due_and_the_counts_follow(
+    memory: Memory, projects: Projects, owner: OwnerDatabase, database: Database
+) -> None:
+    project = projects.make(dim=8)
+    events = [{"summary": f"{project.schema} event {n}", "session": f"run {n % 3}", "entities": ["Name"]} for n in range(9)]
+    ids = await memory.save(project, events)
+    await end_session(database, project, "run 1", "me")
+    await memory.page(project, "notes.md", "Notes", f"{project.schema} notes")
+    backfill = Backfill(owner, Model("vectors", 8), LIMITS)
+
+    async def counts() -> tuple[int, int, int, int]:
+        """What there is, what has a vector, what waits for one, and what the worker counted."""
+        state = await read_status(database, project)
+        return state.counts["passages"], state.embedding.embedded, state.embedding.pending, state.embedding.spaces[0].vectors
+
+    async def is_due() -> bool:
+        return await owner.fetch("SELECT FROM control.due WHERE project_id = $1", project.project_id) != []
+
+    await drain(backfill, owner)
+    before = await counts()
+    assert before == (before[0], before[0], 0, before[0])
+    steps = (
+        Forgetting(database, project).events(ids[:1]),
+        Forgetting(database, project).page("notes.md"),
+        Forgetting(database, project).session("run 1"),
+        Forgetting(database, project).author("test"),
+    )
+    for step in steps:
+        assert not await is_due()
+        receipt = await step
+        assert await is_due()
+        now = await counts()
+        assert now[:3] == (now[0], now[0], 0)
+        assert (now[0], receipt.counts["vector"]) == (before[0] - receipt.counts["passage"], receipt.counts["passage"])
+        # It was counted long ago.
+        await owner.fetch("UPDATE m_0.space SET counted_at = now() - interval '1 hour'", project=project.project_id)
+        await drain(backfill, owner)
+        before = await counts()
+        assert before == (now[0], now[0], 0, now[0])
+    assert before == (0, 0, 0, 0)
 
 
 def run_embed(server: EmbeddedServer, *arguments: str, code: int = 0) -> str:
