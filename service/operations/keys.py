@@ -1,7 +1,7 @@
 """Operations of administration: making, listing and revoking keys."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -18,7 +18,7 @@ from service.tenants.projects import check_name
 Expiry = Annotated[str | None, Meta(description="When it ends; no later than the key that asks, which is the default.")]
 Limit = Annotated[int, Meta(ge=1, description="How many at most, up to 200.")]
 Cursor = Annotated[str, Meta(description="`next_cursor` of the answer before, to go on.")]
-MOST: int = 200
+MOST: Final = 200
 
 
 class CreateKey(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,6 +150,8 @@ OPERATIONS = (
         request=ListKeys,
         answer=KeyList,
         run=list_keys,
+        lists=("keys",),
+        less="give a smaller limit.",
         routes=(Route("GET", "/workspaces/{workspace}/keys"),),
     ),
     Operation(

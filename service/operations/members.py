@@ -110,6 +110,8 @@ OPERATIONS = (
         request=ListMembers,
         answer=MemberList,
         run=list_members,
+        lists=("members",),
+        less="give a smaller limit.",
         routes=(Route("GET", "/workspaces/{workspace}/members"),),
     ),
     Operation(

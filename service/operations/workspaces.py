@@ -168,6 +168,8 @@ OPERATIONS = (
         request=ListWorkspaces,
         answer=WorkspaceList,
         run=list_workspaces,
+        lists=("workspaces",),
+        less="give a smaller limit.",
         routes=(Route("GET", "/workspaces"),),
     ),
     Operation(

@@ -28,7 +28,7 @@ def _limit(ctx: click.Context, param: click.Parameter, value: str | None) -> int
     """A number of things; `NO_LIMIT` for none, None where the option was not given."""
     if value is None or value == "none":
         return None if value is None else NO_LIMIT
-    return click.IntRange(0, 2**53).convert(value, param, ctx)
+    return click.IntRange(0, 2**53)(value, param, ctx)
 
 
 @rich_click.group()
