@@ -16,7 +16,6 @@ from typing import TypeAlias
 
 import msgspec
 import structlog
-import uvicorn
 
 from service.access.changes import open_changes
 from service.access.identify import open_identify
@@ -37,7 +36,7 @@ from service.operations.operation import Services
 from service.search.rerankers.choose import choose_reranker
 from service.settings import Settings
 from service.surface.http import ServerState, build_app
-from service.surface.wire import make_config
+from service.surface.wire import Server, make_config
 from service.tenants.bootstrap import PROJECT, WORKSPACE, Prepared, ensure_first_key, ensure_pepper, prepare_database, without_password
 
 CONNECTION_FILE = "connection.json"
@@ -109,7 +108,7 @@ async def _serve(
         open_identify(settings, services.database, pepper, services.changes) as identify,
     ):
         app = build_app(services, identify, state)
-        server = _Server(make_config(app, settings, grace_s=_GRACE_S))
+        server = Server(make_config(app, settings, grace_s=_GRACE_S))
         announcement = _announce(options, listener, prepared, key)
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         async with _working(settings, options, prepared, provider, pepper, stop):
@@ -190,22 +189,6 @@ async def open_services(settings: Settings, api_url: str, provider: EmbeddingPro
         if reranker is not None:
             await reranker.close()
         await database.close()
-
-
-class _Server(uvicorn.Server):
-    """Leaves signals to us, so that the database is stopped too and the exit code is 0."""
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None]:
-        yield
-
-    async def wait_started(self, serving: "asyncio.Task[None]") -> None:
-        """Returns when requests are taken; raises what kept the server from starting."""
-        while not self.started:
-            if serving.done():
-                serving.result()
-                raise RuntimeError("the HTTP server ended while it was starting")
-            await asyncio.sleep(0.005)
 
 
 def _with_own_host(settings: Settings, host: str) -> Settings:

@@ -3,6 +3,7 @@
 In: an ASGI app and settings. Out: the app behind the gate. Forwarded headers are not read: whoever sends them is not known.
 """
 
+import asyncio
 import re
 import uuid
 from collections.abc import Callable, Collection
@@ -19,6 +20,15 @@ from service.surface.reply import Message, Receive, Reply, Scope, Send
 from service.surface.resource import ProtectedResource
 from service.surface.rest.problems import send_problem
 from service.surface.wire import MalformedRequest
+
+
+class ShuttingDown(MunimentError):
+    """The server ends, and the call did not end before it."""
+
+    code = "shutting_down"
+    status = 503
+    hint = "Try again: another replica, or the server once it is up, answers."
+
 
 _LOG: Final = structlog.stdlib.get_logger("muniment.http")
 _LOCAL: Final = ("localhost", "127.0.0.1", "[::1]")
@@ -59,6 +69,9 @@ class Gate:
                 return
             except MunimentError as error:
                 await send_problem(error, answer, surface="http")
+            except asyncio.CancelledError:  # only the server's own end cancels a request
+                if not answer.started:
+                    await send_problem(ShuttingDown(), answer, surface="http")
             except Exception:
                 _LOG.exception("unexpected error", path=scope["path"], method=scope["method"])
                 if answer.started:

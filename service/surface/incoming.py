@@ -72,6 +72,7 @@ async def wait_for_leaving(receive: Receive) -> None:
 async def while_connected(work: Coroutine[Any, Any, T], leaving: Coroutine[Any, Any, None]) -> T:
     """The result of `work`; when `leaving` ends first, `work` is cancelled, has given back what it held, and `ClientLeft` is raised."""
     task, watch = asyncio.ensure_future(work), asyncio.ensure_future(leaving)
+    task.add_done_callback(_heed)
     try:
         await asyncio.wait((task, watch), return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
@@ -80,4 +81,11 @@ async def while_connected(work: Coroutine[Any, Any, T], leaving: Coroutine[Any, 
     finally:
         task.cancel()
         watch.cancel()
-        await asyncio.gather(task, watch, return_exceptions=True)
+        # Each is cancelled once: again, in the middle of giving back, it could not. (`gather` would, when this here is cancelled again.)
+        await asyncio.wait((task, watch))
+
+
+def _heed(task: "asyncio.Future[Any]") -> None:
+    """Whoever left wants to know of no error any more."""
+    if not task.cancelled():
+        task.exception()

@@ -5,6 +5,9 @@ too slowly, is answered with a problem and the connection closed. (The faster pa
 """
 
 import asyncio
+import socket
+from collections.abc import Generator
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
@@ -18,6 +21,7 @@ from service.settings import Settings
 from service.surface.rest.problems import problem_reply
 
 LEAST_BODY: Final = 16 * 1024
+_ENDING_S: Final = 1
 
 Part: TypeAlias = Literal["headers", "body"]
 
@@ -54,6 +58,28 @@ def make_config(app: Any, settings: Settings, *, grace_s: int) -> uvicorn.Config
     return uvicorn.Config(
         app, http=Protocol, ws="none", log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=grace_s
     )
+
+
+class Server(uvicorn.Server):
+    """Leaves signals to us, so that the database is stopped too and the exit code is 0."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Calls that were cut off give back what they hold before it is closed."""
+        await super().shutdown(sockets)
+        if tasks := set(self.server_state.tasks):
+            await asyncio.wait(tasks, timeout=_ENDING_S)
+
+    async def wait_started(self, serving: "asyncio.Task[None]") -> None:
+        """Returns when requests are taken; raises what kept the server from starting."""
+        while not self.started:
+            if serving.done():
+                serving.result()
+                raise RuntimeError("the HTTP server ended while it was starting")
+            await asyncio.sleep(0.005)
 
 
 class PatientProtocol(H11Protocol):

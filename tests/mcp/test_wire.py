@@ -145,3 +145,10 @@ async def test_many_handshakes_leave_nothing(client: httpx2.AsyncClient) -> None
     for _ in range(50):
         assert (await post(client, INITIALIZE)).status_code == 200
     assert len(asyncio.all_tasks()) <= before + 5
+
+
+@pytest.mark.parametrize("headers", [{}, {"content-type": "text/plain"}, {"content-type": "application/x-www-form-urlencoded"}])
+async def test_another_content_type_gets_a_problem(client: httpx2.AsyncClient, headers: dict[str, str]) -> None:
+    reply = await client.post("/mcp", content=json.dumps(LIST), headers={"accept": "application/json, text/event-stream"} | headers)
+    assert (reply.status_code, reply.json()["code"]) == (415, "unsupported_media_type")
+    assert reply.headers["content-type"] == "application/problem+json"

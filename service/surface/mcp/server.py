@@ -20,7 +20,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 
 from service.access.keys import Caller
-from service.errors import MunimentError
+from service.errors import MunimentError, UnsupportedMediaType
 from service.operations.operation import Services
 from service.operations.perform import admit, perform
 from service.surface.decode import read_arguments
@@ -77,6 +77,7 @@ class McpEndpoint:
             return
         try:
             caller = await identify(self._keys, scope)
+            _require_json(scope)
             message = parse_message(await read_body(receive, self._limit))
         except ClientLeft:
             return
@@ -134,6 +135,12 @@ class McpEndpoint:
             return error_result(error)
         await ctx.session.report_progress(1, 1)
         return self._tools.result(operation, answer)
+
+
+def _require_json(scope: Scope) -> None:
+    kind = (header(scope, b"content-type") or "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise UnsupportedMediaType(f"This address reads application/json, not {kind[:80] or 'a body without a content type'}.")
 
 
 def _manager(server: Server[Any], limit: int, *, as_json: bool) -> StreamableHTTPSessionManager:
