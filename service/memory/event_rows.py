@@ -3,8 +3,10 @@
 In: `EventInput`. Out: `EventRows`, JSON-ready lists; raises `InvalidRequest` (422) with the field and the limit.
 """
 
+import unicodedata
 import uuid
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -14,7 +16,7 @@ from service.memory.boundaries import split_content
 from service.memory.ids import require_number
 from service.memory.names import EntityInput, TagInput, clear_entities, clear_tags, read_entities, read_tags
 from service.memory.passages import Piece, split_event
-from service.memory.redact import STANDARD, Redactor, Tally
+from service.memory.redact import OFF, STANDARD, Redactor, Tally
 from service.memory.scripts import fold_name
 from service.memory.text import clean_name, clean_text, cut_words
 from service.memory.timestamps import parse_timestamp
@@ -24,6 +26,9 @@ LONGEST_SUMMARY: Final = 500
 LONGEST_SESSION: Final = 200
 LONGEST_KEY: Final = 200
 LONGEST_KIND: Final = 50
+_SHORT: Final = 10_000
+"""Characters of a content that is looked at for secrets together with all else in its event."""
+
 _SESSIONS: Final = uuid.UUID("5f3c1c1e-3f3a-4b57-9d0e-6d756e696d65")
 
 
@@ -51,6 +56,7 @@ class EventRows(msgspec.Struct):
     passages: list[dict[str, Any]] = []
 
 
+@lru_cache(maxsize=1024)
 def session_uuid(name: str) -> uuid.UUID:
     """A session's UUID: its name when that is one, else one that follows from the name."""
     try:
@@ -59,6 +65,7 @@ def session_uuid(name: str) -> uuid.UUID:
         return uuid.uuid5(_SESSIONS, name)
 
 
+@lru_cache(maxsize=1024)
 def clean_session(name: str) -> str:
     """The spelling under which a session is stored; a UUID in any of its spellings is one session."""
     name = clean_name(name)
@@ -75,7 +82,7 @@ def add_event(rows: EventRows, item: int, event: EventInput, author: str | None,
 
     On an error nothing is appended.
     """
-    tally = Tally(redactor)
+    tally = Tally(OFF if len(event.content or "") < _SHORT and not redactor.may_find(_texts(event)) else redactor)
     head = _head(event, author, tally)
     parts = _parts(head["summary"], tally.clear(clean_text(event.content)) if event.content else None)
     text = "\n".join((head["summary"], *(content for _, content in parts if content)))
@@ -90,6 +97,13 @@ def add_event(rows: EventRows, item: int, event: EventInput, author: str | None,
     rows.entities += [{"row": first, "name": e.name, "type": e.type, "folded": fold_name(e.name)} for e in entities]
     rows.tags += [{"row": first, "path": t.path, "leaf": t.leaf, "folded": fold_name(t.path), "kind": t.kind} for t in tags]
     return tally.count
+
+
+def _texts(event: EventInput) -> str:
+    """Everything in an event that may hold a secret, in the spelling in which it is looked for."""
+    names = [each if isinstance(each, str) else f"{each.name}\n{getattr(each, 'type', '')}" for each in (*event.entities, *event.tags)]
+    given = "\n".join(filter(None, (event.summary, event.content, event.session, event.kind, event.ingest_key, *names)))
+    return given if given.isascii() else unicodedata.normalize("NFC", given) + given
 
 
 def passage_row(piece: Piece) -> dict[str, Any]:

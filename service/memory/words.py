@@ -65,7 +65,8 @@ def quote(lexeme: str) -> str:
 
 def analyse(text: str, heading: str = "") -> Analysed:
     """The words of a text, those of its heading first and marked with weight C: they count twice."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, str] = {}
+    repeated: dict[str, int] = {}
     filled: set[int] = set()
     position = 1
     size = 0
@@ -79,13 +80,15 @@ def analyse(text: str, heading: str = "") -> Analysed:
                     size += bytes_
                     if size > MAX_BYTES:
                         continue
-                    places = found[entry] = []
-                if len(places) < MAX_POSITIONS:
                     size += 2
-                    places.append(f"{at if at < MAX_POSITION else MAX_POSITION}{weight}")
+                    found[entry] = f"{entry}:{at if at < MAX_POSITION else MAX_POSITION}{weight}"
+                elif (count := repeated.get(entry, 1)) < MAX_POSITIONS:
+                    size += 2
+                    repeated[entry] = count + 1
+                    found[entry] = f"{places},{at if at < MAX_POSITION else MAX_POSITION}{weight}"
                 filled.add(at)
             position += width
-    return Analysed(" ".join([f"{entry}:{','.join(places)}" for entry, places in found.items()]), len(filled))
+    return Analysed(" ".join(found.values()), len(filled))
 
 
 def read_words(text: str, position: int = 1) -> Iterator[Word]:
