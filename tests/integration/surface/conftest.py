@@ -5,6 +5,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import httpx2
 import pytest
@@ -25,6 +26,7 @@ from service.surface.health import ServerState
 from service.surface.http import build_app
 from service.surface.wire import make_config
 from service.tenants.owner import owner_connection
+from tests.integration.surface.asking import Make
 
 PEPPER = "a pepper for tests"
 MakeKey = Callable[..., str]
@@ -128,3 +130,21 @@ async def anonymous(running: Running) -> AsyncIterator[httpx2.AsyncClient]:
 def base(project: ProjectRef) -> str:
     """The address of the project."""
     return f"/api/v1/workspaces/{project.workspace}/projects/{project.project}"
+
+
+@pytest.fixture
+def root(project: ProjectRef) -> str:
+    """The address of the workspace."""
+    return f"/api/v1/workspaces/{project.workspace}"
+
+
+@pytest.fixture
+def make(client: httpx2.AsyncClient, root: str) -> Make:
+    """Makes a key over REST by the admin's key."""
+
+    async def post(**fields: Any) -> dict[str, Any]:
+        reply = await client.post(f"{root}/keys", json=fields)
+        assert reply.status_code == 201, reply.text
+        return reply.json()
+
+    return post

@@ -1,9 +1,7 @@
-"""Workspaces, projects, members and keys over REST: what an admin may do, how far, and what nobody learns of others."""
+"""Workspaces, projects and members over REST: what an admin may do, how far, and what nobody learns of others."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import datetime
 
 import httpx2
 import pytest
@@ -13,28 +11,9 @@ from service.db.scope import ProjectRef
 from service.tenants import workspaces
 from service.tenants.owner import owner_connection
 from tests.conftest import Projects
+from tests.integration.surface.asking import Make, code_of, in_days
 from tests.integration.surface.conftest import MakeKey, Running
 from tests.integration.surface.test_perform import audit_of
-
-Make = Callable[..., Awaitable[dict[str, Any]]]
-
-
-@pytest.fixture
-def root(project: ProjectRef) -> str:
-    """The address of the workspace."""
-    return f"/api/v1/workspaces/{project.workspace}"
-
-
-@pytest.fixture
-def make(client: httpx2.AsyncClient, root: str) -> Make:
-    """Makes a key over REST by the admin's key."""
-
-    async def post(**fields: Any) -> dict[str, Any]:
-        reply = await client.post(f"{root}/keys", json=fields)
-        assert reply.status_code == 201, reply.text
-        return reply.json()
-
-    return post
 
 
 @pytest.fixture
@@ -42,116 +21,6 @@ def operator(server: EmbeddedServer, project: ProjectRef) -> None:
     """Makes the workspace of `project` the operator's."""
     with owner_connection(server.owner_url) as owner:
         workspaces.set_operator(owner, workspaces.find_workspace(owner, project.workspace), operates=True)
-
-
-async def code_of(reply: Awaitable[httpx2.Response]) -> tuple[int, str]:
-    got = await reply
-    return got.status_code, got.json().get("code", "")
-
-
-def in_days(days: int) -> str:
-    return (datetime.now(UTC) + timedelta(days=days)).isoformat()
-
-
-async def test_a_key_is_shown_once_and_works(running: Running, client: httpx2.AsyncClient, root: str, base: str, make: Make) -> None:
-    made = await make(name="wren", scopes=["read"], expires_at=in_days(3))
-    listed = (await client.get(f"{root}/keys")).json()["keys"]
-    (entry,) = [each for each in listed if each["id"] == made["id"]]
-    assert made["key"].startswith(f"mun_{made['id']}_")
-    assert (entry["name"], entry["scopes"], entry["revoked_at"]) == ("wren", ["read"], None)
-    assert made["key"].rpartition("_")[2] not in str(listed)
-    assert "key" not in entry
-    async with running.client(made["key"]) as own:
-        assert (await own.get(f"{base}/status")).status_code == 200
-        assert await code_of(own.post(f"{base}/events", json={"summary": "x"})) == (403, "forbidden")
-        assert await code_of(own.get(f"{root}/keys")) == (403, "forbidden")
-
-
-async def test_keys_are_listed_page_by_page(client: httpx2.AsyncClient, root: str, make: Make) -> None:
-    ids = [(await make(name=f"k{n}"))["id"] for n in range(5)]
-    seen: list[str] = []
-    cursor: str | None = ""
-    while cursor is not None:
-        answer = (await client.get(f"{root}/keys", params={"limit": 2, "cursor": cursor})).json()
-        seen += [entry["id"] for entry in answer["keys"]]
-        cursor = answer["next_cursor"]
-    assert seen[1:] == ids  # the first is the asking key
-    assert await code_of(client.get(f"{root}/keys", params={"cursor": "bm8"})) == (422, "invalid_request")
-
-
-async def test_revoking_twice_is_the_same_as_once(running: Running, client: httpx2.AsyncClient, root: str, make: Make) -> None:
-    made = await make()
-    replies = await asyncio.gather(*(client.delete(f"{root}/keys/{made['id']}") for _ in range(5)))
-    assert sorted(reply.json()["outcome"] for reply in replies) == ["revoked", *["unchanged"] * 4]
-    assert len({reply.json()["revoked_at"] for reply in replies}) == 1
-    async with running.client(made["key"]) as own:
-        assert await code_of(own.get(f"{root}/projects")) == (401, "unauthenticated")
-    assert await code_of(client.delete(f"{root}/keys/aaaaaaaaaaaa")) == (404, "not_found")
-
-
-async def test_a_key_gives_no_more_than_it_has(running: Running, client: httpx2.AsyncClient, root: str, base: str, make: Make) -> None:
-    await client.post(f"{root}/projects", json={"slug": "sibling"})
-    here = base.rpartition("/")[2]
-    ends = in_days(10)
-    narrow = await make(scopes=["read", "admin"], projects=[here], expires_at=ends)
-    async with running.client(narrow["key"]) as own:
-        for given, refusal in (
-            ({"scopes": ["read", "write"]}, (403, "forbidden")),
-            ({"scopes": ["read"], "projects": ["sibling"]}, (404, "not_found")),
-            ({"scopes": ["read"], "projects": ["no-such"]}, (404, "not_found")),
-            ({"scopes": ["read"], "default_project": "sibling"}, (404, "not_found")),
-            ({"scopes": ["read"], "expires_at": in_days(11)}, (403, "forbidden")),
-            ({"scopes": ["read"], "expires_at": "2020-01-01"}, (422, "invalid_request")),
-            ({"scopes": []}, (422, "invalid_request")),
-            ({"scopes": ["owner"]}, (422, "invalid_request")),
-            ({"scopes": ["read"], "projects": []}, (422, "invalid_request")),
-        ):
-            assert await code_of(own.post(f"{root}/keys", json=given)) == refusal, given
-        made = (await own.post(f"{root}/keys", json={"scopes": ["read"]})).json()
-        assert made["projects"] == [here]
-        assert datetime.fromisoformat(made["expires_at"]) == datetime.fromisoformat(ends)
-    async with running.client(made["key"]) as child:
-        assert (await child.get(f"{base}/status")).status_code == 200
-        assert await code_of(child.get(f"{root}/projects/sibling/status")) == (404, "not_found")
-
-
-async def test_a_bound_admin_sees_and_ends_only_keys_within_its_reach(
-    running: Running, client: httpx2.AsyncClient, root: str, base: str, make: Make
-) -> None:
-    await client.post(f"{root}/projects", json={"slug": "sibling"})
-    here = base.rpartition("/")[2]
-    bound = await make(scopes=["admin", "read"], projects=[here])
-    inside, outside, everywhere = await make(projects=[here]), await make(projects=[here, "sibling"]), await make()
-    async with running.client(bound["key"]) as own:
-        shown = {entry["id"] for entry in (await own.get(f"{root}/keys")).json()["keys"]}
-        assert shown == {bound["id"], inside["id"]}
-        for other in (outside, everywhere):
-            assert await code_of(own.delete(f"{root}/keys/{other['id']}")) == (404, "not_found")
-        assert (await own.delete(f"{root}/keys/{inside['id']}")).json()["outcome"] == "revoked"
-        for refused in (
-            own.post(f"{root}/projects", json={"slug": "more"}),
-            own.patch(base, json={"slug": "sibling"}),
-            own.patch(root, json={"name": "Mine"}),
-            own.get("/api/v1/workspaces"),
-            own.get(f"{root}/members"),
-            own.put(f"{root}/members/someone", json={"role": "reader"}),
-            own.delete(root),
-        ):
-            assert await code_of(refused) == (403, "forbidden")
-        assert (await own.patch(base, json={"name": "Ours"})).status_code == 200
-
-
-async def test_a_key_that_was_revoked_meanwhile_makes_none(
-    running: Running, client: httpx2.AsyncClient, server: EmbeddedServer, root: str, make: Make
-) -> None:
-    admin = await make(scopes=["read", "write", "admin"])
-    async with running.client(admin["key"]) as own:
-        assert (await own.get(f"{root}/keys")).status_code == 200  # from now on the server has it in mind
-        with owner_connection(server.owner_url) as owner:
-            owner.execute("UPDATE control.api_key SET revoked_at = now() WHERE id = $1", (admin["id"],))
-        refusal = await code_of(own.post(f"{root}/keys", json={}))
-        assert refusal in {(403, "forbidden"), (401, "unauthenticated")}
-    assert len((await client.get(f"{root}/keys")).json()["keys"]) == 2
 
 
 async def test_projects_are_renamed(client: httpx2.AsyncClient, root: str, base: str) -> None:
