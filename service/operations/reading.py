@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from service.access.keys import Caller
+from service.db.scope import ProjectRef
 from service.errors import InvalidRequest
 from service.memory import events, lookup, pages
 from service.memory.cursors import seal, unseal
@@ -84,6 +85,8 @@ class MemoryStatus(msgspec.Struct, frozen=True, kw_only=True):
 class ListProjects(msgspec.Struct, frozen=True, kw_only=True):
     """Which workspace's projects to list."""
 
+    cursor: Annotated[str, Meta(description="`next_cursor` of the answer before, to go on.")] = ""
+    limit: Annotated[int, Meta(ge=1, description="How many at most, 1 to 1000.")] = 1000
     workspace: Workspace = None
 
 
@@ -97,9 +100,10 @@ class ProjectEntry(msgspec.Struct, frozen=True):
 
 
 class ProjectList(msgspec.Struct, frozen=True):
-    """What the key can read."""
+    """What the key can read, the oldest first; `next_cursor` is null on the last answer."""
 
     projects: list[ProjectEntry]
+    next_cursor: str | None
 
 
 class QuotaState(msgspec.Struct, frozen=True):
@@ -183,14 +187,22 @@ async def _quota(services: Services, caller: Caller) -> list[QuotaState]:
 
 
 async def list_projects(services: Services, caller: Caller, request: ListProjects) -> ProjectList:
-    found = await services.scopes.readable(caller, request.workspace)
+    after, limit = unseal(request.cursor), min(request.limit, 1000)
+    readable = await services.scopes.readable(caller, request.workspace)
+    found = sorted((ref for ref in readable if _place(ref) > after), key=_place)
     names = {row["id"]: row["name"] for row in await services.database.control("find_projects", caller.workspace_id)}
     return ProjectList(
         [
             ProjectEntry(ref.workspace, ref.project, ref.project_id == caller.default_project, names.get(ref.project_id, ref.project))
-            for ref in found
-        ]
+            for ref in found[:limit]
+        ],
+        seal(_place(found[limit - 1])) if len(found) > limit else None,
     )
+
+
+def _place(project: ProjectRef) -> str:
+    """Where a project stands in the list."""
+    return f"{project.project_id:020}"
 
 
 OPERATIONS = (
@@ -265,6 +277,8 @@ OPERATIONS = (
         request=ListProjects,
         answer=ProjectList,
         run=list_projects,
+        lists=("projects",),
+        less="give a smaller limit.",
         routes=(Route("GET", "/workspaces/{workspace}/projects"),),
         tool=Tool(title="List projects", description="The projects that this key can read."),
     ),

@@ -8,16 +8,19 @@ import httpx2
 import pytest
 import pytest_asyncio
 
+from service.db.embedded import EmbeddedServer
 from service.db.pools import Database
 from service.db.scope import ProjectRef
 from service.operations import CATALOGUE
 from service.settings import Settings
+from service.tenants.owner import owner_connection
 from tests.conftest import Memory, Projects
 from tests.integration.surface.conftest import MakeKey, Running, run_app
 from tests.mcp.conftest import call
 
 LIMIT = 20_000
 EVENTS = 120
+OTHERS = 120
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -32,7 +35,7 @@ def full(projects: Projects) -> ProjectRef:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def saved(memory: Memory, full: ProjectRef) -> list[str]:
+async def saved(memory: Memory, full: ProjectRef, server: EmbeddedServer) -> list[str]:
     """A project of which every list is too long for one answer."""
     events = [
         {
@@ -49,6 +52,11 @@ async def saved(memory: Memory, full: ProjectRef) -> list[str]:
     await memory.page(full, "hub.md", "Hub", "The hub.")
     for n in range(EVENTS):
         await memory.page(full, f"{n:03}/{'p' * 180}.md", "häufig " * 20, "häufig [hub](/hub.md)")
+    with owner_connection(server.owner_url) as owner:
+        for n in range(OTHERS):
+            owner.execute(
+                "SELECT control.create_project($1, $2, $3, NULL)", (full.workspace_id, f"p{n:03}" + "p" * 59, f"{n:03}" + "häufig " * 10)
+            )
     await memory.page(full, "long.md", "Long", "€\n" * 40_000)
     return ids
 
@@ -74,7 +82,8 @@ ASKED: dict[str, tuple[dict[str, Any], str | None]] = {
     "list_tags": ({"limit": 200}, "tags"),
     "list_memory_timeline": ({"limit": 200}, "events"),
     "memory_status": ({}, None),
-    "list_projects": ({}, None),
+    "list_projects": ({}, "projects"),
+    "embedding_progress": ({}, None),
     "list_sessions": ({"limit": 200}, "sessions"),
 }
 
@@ -117,7 +126,7 @@ async def test_no_answer_is_too_large(reader: httpx2.AsyncClient, full: ProjectR
     assert answer.get("row_count", len(answer[cut])) == len(answer[cut])
 
 
-@pytest.mark.parametrize("name", [name for name, (_, cut) in ASKED.items() if cut in ("pages", "tags", "events", "sessions")])
+@pytest.mark.parametrize("name", [name for name, (_, cut) in ASKED.items() if cut in ("pages", "tags", "events", "sessions", "projects")])
 async def test_what_has_a_cursor_can_be_read_to_its_end(reader: httpx2.AsyncClient, full: ProjectRef, saved: list[str], name: str) -> None:
     arguments, cut = ASKED[name]
     if cut is None or name == "get_memory_content":
@@ -129,7 +138,11 @@ async def test_what_has_a_cursor_can_be_read_to_its_end(reader: httpx2.AsyncClie
         if not answer["next_cursor"]:
             break
         arguments = {**arguments, "cursor": answer["next_cursor"]}
-    assert len(seen) == len(set(seen)) == {"pages": EVENTS + 2, "tags": EVENTS + 1, "events": EVENTS, "sessions": EVENTS}[cut]
+    assert (
+        len(seen)
+        == len(set(seen))
+        == {"pages": EVENTS + 2, "tags": EVENTS + 1, "events": EVENTS, "sessions": EVENTS, "projects": OTHERS + 1}[cut]
+    )
 
 
 async def test_the_events_left_out_can_be_asked_for(reader: httpx2.AsyncClient, full: ProjectRef, saved: list[str]) -> None:
