@@ -1,9 +1,9 @@
-"""`python -m bench [first | graph | retrieval FILE]`; see bench/README.md."""
+"""`python -m bench [first | graph | embed | retrieval FILE]`; see bench/README.md."""
 
 import argparse
 from pathlib import Path
 
-from bench import first, graph, retrieval
+from bench import embed, first, graph, retrieval
 
 parser = argparse.ArgumentParser(prog="bench", description="What is measured: bench/README.md")
 kinds = parser.add_subparsers(dest="what")
@@ -14,9 +14,14 @@ main_job.add_argument("--model", action="store_true", help="let the real model m
 found = kinds.add_parser("retrieval", help="recall on conversations with questions")
 found.add_argument("file", type=Path)
 graph.arguments(kinds.add_parser("graph", help="graph queries on 100,000 events, beside SQL by hand and graph databases"))
+filling = kinds.add_parser("embed", help="the back-fill with the local model, beside the model alone")
+filling.add_argument("--texts", type=int, default=1_024, help="in each round")
+filling.add_argument("--rounds", type=int, default=4)
 options = parser.parse_args()
 if options.what == "retrieval":
     retrieval.run(options.file)
+elif options.what == "embed":
+    embed.run(options.texts, options.rounds)
 elif options.what == "graph":
     graph.run(questions=options.questions, tenfold=options.tenfold, index=not options.without_index, others=not options.alone)
 elif options.what == "first":

@@ -14,7 +14,7 @@ from service.embed.provider import Embedded, EmbeddingUnavailable, Failed, Provi
 
 T = TypeVar("T")
 
-_ENCODED_AT_ONCE = 16
+_ENCODED_AT_ONCE = 64  # sorted by length together: with fewer, a tenth of the work is padding
 
 
 class LocalProvider:

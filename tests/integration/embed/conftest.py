@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest_asyncio
 
+from service.db.embedded import EmbeddedServer
+from service.db.owner import OwnerDatabase
 from service.embed.choose import make_provider
 from service.embed.provider import EmbeddingProvider, ProviderOptions, Vector
 from service.remote import Retries, Secret
@@ -38,6 +40,13 @@ def reply_with(call: Call, vectors: list[object] | list[list[float]]) -> Reply:
         return Reply(body=json.dumps({"model": "m", "embeddings": vectors}).encode())
     data = [{"object": "embedding", "index": place, "embedding": vector} for place, vector in enumerate(vectors)]
     return Reply(body=json.dumps({"object": "list", "data": data, "model": "m", "usage": {"total_tokens": 1}}).encode())
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def owner(server: EmbeddedServer) -> AsyncIterator[OwnerDatabase]:
+    opened = OwnerDatabase(server.owner_url)
+    yield opened
+    await opened.close()
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -4,10 +4,9 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 import pytest
-import pytest_asyncio
 
 from service.db.embedded import EmbeddedServer
 from service.db.owner import OwnerDatabase
@@ -57,13 +56,6 @@ async def _drain(backfill: Backfill) -> Round:
 @pytest.fixture
 def fresh(projects: Projects) -> ProjectRef:
     return projects.make(dim=3)
-
-
-@pytest_asyncio.fixture
-async def owner(server: EmbeddedServer) -> AsyncIterator[OwnerDatabase]:
-    opened = OwnerDatabase(server.owner_url)
-    yield opened
-    await opened.close()
 
 
 async def _coverage(memory: Memory, project: ProjectRef) -> dict[str, int]:

@@ -11,7 +11,6 @@ import pytest_asyncio
 
 from service.access.keys import ALL_SCOPES, Caller
 from service.access.scope import Scopes
-from service.db.embedded import EmbeddedServer
 from service.db.owner import OwnerDatabase
 from service.db.pools import Database
 from service.db.queries import load
@@ -78,13 +77,6 @@ class House:
     async def close(self) -> None:
         await self.providers.close()
         await self.read_by_worker.close()
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def owner(server: EmbeddedServer) -> AsyncIterator[OwnerDatabase]:
-    opened = OwnerDatabase(server.owner_url)
-    yield opened
-    await opened.close()
 
 
 @pytest_asyncio.fixture(loop_scope="session")
