@@ -5,6 +5,7 @@ In: `EventInput`. Out: `EventRows`, JSON-ready lists; raises `InvalidRequest` (4
 
 import unicodedata
 import uuid
+from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
@@ -13,8 +14,9 @@ import msgspec
 
 from service.errors import InvalidRequest, TooLong
 from service.memory.boundaries import split_content
+from service.memory.extract import EntityName, entities_in
 from service.memory.ids import require_number
-from service.memory.names import EntityInput, TagInput, clear_entities, clear_tags, read_entities, read_tags
+from service.memory.names import EntityInput, Tag, TagInput, clear_entities, clear_tags, read_named, read_tags
 from service.memory.passages import Piece, split_event
 from service.memory.redact import OFF, STANDARD, Redactor, Tally
 from service.memory.scripts import fold_name
@@ -26,6 +28,7 @@ LONGEST_SUMMARY: Final = 500
 LONGEST_SESSION: Final = 200
 LONGEST_KEY: Final = 200
 LONGEST_KIND: Final = 50
+MOST_PASSAGES: Final = 2_000
 _SHORT: Final = 10_000
 """Characters of a content that is looked at for secrets together with all else in its event."""
 
@@ -48,12 +51,30 @@ class EventInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EventRows(msgspec.Struct):
-    """A batch as `save_events` takes it; `items` counts what the caller gave."""
+    """A batch as `save_events` takes it. The passages of much text are `packed` as JSON, a list of them at a time, which is a fraction of
+    their size as objects."""
 
     events: list[dict[str, Any]] = []
     entities: list[dict[str, Any]] = []
     tags: list[dict[str, Any]] = []
     passages: list[dict[str, Any]] = []
+    packed: list[bytes] = []
+
+    def encode(self) -> bytes:
+        """What the database's `save_events` takes; what is packed goes to `save_passages`."""
+        batch = {"events": self.events, "entities": self.entities, "tags": self.tags, "passages": [] if self.packed else self.passages}
+        return msgspec.json.encode(batch)
+
+    def add_passages(self, row: int, pieces: Sequence[Piece]) -> None:
+        self.passages += [{"row": row, **passage_row(piece)} for piece in pieces]
+        if len(self.passages) >= MOST_PASSAGES:
+            self.pack()
+
+    def pack(self) -> None:
+        """Packs what is left, if anything was packed before."""
+        if self.passages:
+            self.packed.append(msgspec.json.encode(self.passages))
+            self.passages = []
 
 
 @lru_cache(maxsize=1024)
@@ -82,21 +103,44 @@ def add_event(rows: EventRows, item: int, event: EventInput, author: str | None,
 
     On an error nothing is appended.
     """
-    tally = Tally(OFF if len(event.content or "") < _SHORT and not redactor.may_find(_texts(event)) else redactor)
-    head = _head(event, author, tally)
-    parts = _parts(head["summary"], tally.clear(clean_text(event.content)) if event.content else None)
-    text = "\n".join((head["summary"], *(content for _, content in parts if content)))
-    entities = read_entities(clear_entities(event.entities, tally), text)
-    tags = read_tags(clear_tags(event.tags, tally))
+    read = _read(event, author, redactor)
+    parts = _parts(read.head["summary"], read.content)
+    told = entities_in("\n".join((read.head["summary"], *(content for _, content in parts if content))))
+    spelled = {entity.name for entity in read.entities}
+    entities = [*read.entities, *(entity for entity in told if entity.name not in spelled)]
     first = len(rows.events) + 1
     for part, (summary, content) in enumerate(parts):
         row = first + part
         extra = {} if part == 0 else {"key": None, "previous": None, "resolves": []}
-        rows.events.append({**head, **extra, "row": row, "item": item, "part": part, "summary": summary, "content": content})
-        rows.passages += [{"row": row, **passage_row(piece)} for piece in split_event(summary, content)]
+        rows.events.append({**read.head, **extra, "row": row, "item": item, "part": part, "summary": summary, "content": content})
+        rows.add_passages(row, split_event(summary, content))
     rows.entities += [{"row": first, "name": e.name, "type": e.type, "folded": fold_name(e.name)} for e in entities]
-    rows.tags += [{"row": first, "path": t.path, "leaf": t.leaf, "folded": fold_name(t.path), "kind": t.kind} for t in tags]
-    return tally.count
+    rows.tags += [{"row": first, "path": t.path, "leaf": t.leaf, "folded": fold_name(t.path), "kind": t.kind} for t in read.tags]
+    return read.redacted
+
+
+def check_event(event: EventInput, author: str | None, redactor: Redactor = STANDARD) -> int:
+    """Raises what would keep the event out, without making anything of its text; gives how many secrets it holds."""
+    return _read(event, author, redactor).redacted
+
+
+class _Read(msgspec.Struct, frozen=True):
+    """An event checked and without secrets."""
+
+    head: dict[str, Any]
+    content: str | None
+    entities: list[EntityName]
+    tags: list[Tag]
+    redacted: int
+
+
+def _read(event: EventInput, author: str | None, redactor: Redactor) -> _Read:
+    tally = Tally(OFF if len(event.content or "") < _SHORT and not redactor.may_find(_texts(event)) else redactor)
+    head = _head(event, author, tally)
+    content = tally.clear(clean_text(event.content)) if event.content else None
+    entities = read_named(clear_entities(event.entities, tally))
+    tags = read_tags(clear_tags(event.tags, tally))
+    return _Read(head, content, entities, tags, tally.count)
 
 
 def _texts(event: EventInput) -> str:

@@ -4,7 +4,7 @@ In: a project and what callers write. Out: ids and contents. One function call i
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -14,9 +14,11 @@ from service.db.pools import Database
 from service.db.queries import load
 from service.db.scope import ProjectRef
 from service.errors import MunimentError, NotFound
-from service.memory.event_rows import EventInput, EventRows, add_event, session_uuid
+from service.memory.event_rows import EventInput, EventRows, add_event, check_event, session_uuid
 from service.memory.ids import number_of, public_id, require_number
 from service.memory.redact import STANDARD, Redactor
+from service.memory.text import clean_name
+from service.memory.turns import take_turn
 
 MOST_IDS: Final = 100
 LARGE: Final = 20_000
@@ -66,15 +68,13 @@ async def save_events(
 
     An event that cannot be stored (or an error that stands in its place, when it could not even be read) fails alone.
     """
-    # Much text takes a while to read: other calls go on meanwhile.
-    if sum(len(event.content or event.summary) for event in events if isinstance(event, EventInput)) > LARGE:
-        rows, results = await asyncio.to_thread(_prepare, events, author, redactor)
-    else:
-        rows, results = _prepare(events, author, redactor)
-    saved: list[Any] = []
-    if rows.events:
-        async with database.write(project) as tx:
-            saved = await tx.fetch(load("project", "events")["save_events"].sql, msgspec.json.encode(rows).decode())
+    known = await _find_known(database, project, events)
+    size = sum(len(event.content or event.summary) for event in events if isinstance(event, EventInput))
+    async with take_turn(size):
+        # Much text takes a while to read: other calls go on meanwhile.
+        work = (events, known, author, redactor)
+        rows, results = await asyncio.to_thread(_prepare, *work) if size > LARGE else _prepare(*work)
+        saved = await _store(database, project, rows) if rows.events else []
     for row in saved:
         if row["problem"]:
             results[row["item"]] = _missing(row["problem"], events[row["item"]])
@@ -89,8 +89,29 @@ async def save_events(
     return results
 
 
+async def _find_known(database: Database, project: ProjectRef, events: Sequence[EventInput | MunimentError]) -> dict[str, int]:
+    """The events that stand already, by their keys: of these nothing is made. One small event is stored sooner than looked for."""
+    keyed = [event for event in events if isinstance(event, EventInput) and event.ingest_key]
+    if not keyed or (len(keyed) == 1 and len(keyed[0].content or "") <= LARGE):
+        return {}
+    async with database.read(project) as tx:
+        rows = await tx.fetch(load("project", "events")["known_keys"].sql, [clean_name(event.ingest_key or "") for event in keyed])
+    return {row["key"]: row["id"] for row in rows}
+
+
+async def _store(database: Database, project: ProjectRef, rows: EventRows) -> list[Any]:
+    """Much text goes in several statements, none of which is large."""
+    queries = load("project", "events")
+    async with database.write(project) as tx:
+        saved = await tx.fetch(queries["save_events"].sql, rows.encode().decode())
+        given = [None if row["known"] or row["problem"] else row["id"] for row in saved]
+        for passages in rows.packed:
+            await tx.fetch(queries["save_passages"].sql, passages.decode(), given)
+    return saved
+
+
 def _prepare(
-    events: Sequence[EventInput | MunimentError], author: str | None, redactor: Redactor
+    events: Sequence[EventInput | MunimentError], known: Mapping[str, int], author: str | None, redactor: Redactor
 ) -> tuple[EventRows, list[SavedEvent | MunimentError]]:
     """The rows of the events that can be stored, and for each event a result that waits for its number, or its error."""
     rows = EventRows()
@@ -99,9 +120,16 @@ def _prepare(
         try:
             if isinstance(event, MunimentError):
                 raise event
-            results.append(SavedEvent("", 0, redacted=add_event(rows, item, event, author, redactor)))
+            number = known.get(clean_name(event.ingest_key)) if event.ingest_key else None
+            if number is None:
+                results.append(SavedEvent("", 0, redacted=add_event(rows, item, event, author, redactor)))
+            else:
+                redacted = check_event(event, author, redactor)
+                results.append(SavedEvent(public_id("evt", number), number, known=True, redacted=redacted))
         except MunimentError as error:
             results.append(error)
+    if rows.packed:
+        rows.pack()
     return rows, results
 
 

@@ -62,6 +62,13 @@ def clear_tags(given: Iterable[TagInput | str], tally: Tally) -> list[TagInput |
 
 def read_entities(given: Iterable[EntityInput | str], text: str) -> list[EntityName]:
     """The entities that a caller names, then those told from the text whose names the caller has not given."""
+    named = read_named(given)
+    spelled = {entity.name for entity in named}
+    return [*named, *(entity for entity in entities_in(text) if entity.name not in spelled)]
+
+
+def read_named(given: Iterable[EntityInput | str]) -> list[EntityName]:
+    """The entities that a caller names, each once; raises `InvalidRequest` or `TooLong`."""
     named: dict[EntityName, None] = {}
     for item in given:
         entity = EntityInput(name=item) if isinstance(item, str) else item
@@ -73,9 +80,7 @@ def read_entities(given: Iterable[EntityInput | str], text: str) -> list[EntityN
         named[EntityName(name, kind)] = None
     if len(named) > MOST_NAMES:
         raise TooLong(f"More than {MOST_NAMES} entities in one memory.")
-    spelled = {entity.name for entity in named}
-    told = [entity for entity in entities_in(text) if entity.name not in spelled]
-    return [*named, *told]
+    return list(named)
 
 
 def read_tags(given: Iterable[TagInput | str]) -> list[Tag]:

@@ -15,6 +15,7 @@ import msgspec
 
 from service.memory.fences import stretches
 from service.memory.text import clean_name
+from service.memory.windows import matches
 
 _LONGEST_TEXT = 500
 _DEEPEST_BRACKETS = 100
@@ -103,7 +104,7 @@ def _without_code(paragraph: str) -> str:
     """Blank the code spans: a run of back-ticks opens one when a run of the same length follows."""
     if "`" not in paragraph:
         return paragraph
-    runs = [(run.start() + _is_escaped(paragraph, run.start()), run.end()) for run in _TICKS.finditer(paragraph)]
+    runs = [(run.start() + _is_escaped(paragraph, run.start()), run.end()) for run in matches(_TICKS, paragraph)]
     later: defaultdict[int, deque[tuple[int, int]]] = defaultdict(deque)
     for start, end in runs:
         later[end - start].append((start, end))
@@ -130,7 +131,7 @@ def _is_escaped(text: str, position: int) -> bool:
 def _links_of(paragraph: str) -> Iterator[PageLink]:
     """The links of one paragraph; brackets are matched with a stack, and within a link there is no other link."""
     openers: deque[tuple[int, bool]] = deque(maxlen=_DEEPEST_BRACKETS)
-    for token in _TOKEN.finditer(paragraph):
+    for token in matches(_TOKEN, paragraph):
         if token["wiki"]:
             target = token["target"].strip()
             if _is_page(target) and not (token[0][0] == "!" and _MEDIA.search(target)):
@@ -143,7 +144,7 @@ def _links_of(paragraph: str) -> Iterator[PageLink]:
             if token["link"] and not is_image and _is_page(target):
                 yield PageLink(target, paragraph[start : min(token.start(), start + _LONGEST_TEXT)].strip(), "markdown")
                 openers = deque((opener for opener in openers if opener[1]), maxlen=_DEEPEST_BRACKETS)
-    for definition in _DEFINITION.finditer(paragraph):
+    for definition in matches(_DEFINITION, paragraph):
         target = definition["bare"] if definition["wrapped"] is None else definition["wrapped"]
         if _is_page(target) and not definition["label"].startswith("^"):
             yield PageLink(target, definition["label"], "markdown")

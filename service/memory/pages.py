@@ -23,6 +23,7 @@ from service.memory.passages import split_page
 from service.memory.redact import STANDARD, Redactor, Tally
 from service.memory.scripts import fold_name
 from service.memory.text import clean_name, clean_text, cut_words
+from service.memory.turns import take_turn
 
 LARGE: Final = 20_000
 LONGEST_PATH: Final = 500
@@ -114,9 +115,10 @@ async def write_page(
     """Stores a page; raises `VersionConflict`, with the version that stands, when it is not the expected one (0: none yet)."""
     # A large page takes a second to read: other calls go on meanwhile.
     tally = Tally(redactor)
-    row = await asyncio.to_thread(page_row, page, author, tally) if len(page.body) > LARGE else page_row(page, author, tally)
-    async with database.write(project) as tx:
-        saved = await tx.fetchrow(load("project", "pages")["save_page"].sql, msgspec.json.encode(row).decode())
+    async with take_turn(len(page.body)):
+        row = await asyncio.to_thread(page_row, page, author, tally) if len(page.body) > LARGE else page_row(page, author, tally)
+        async with database.write(project) as tx:
+            saved = await tx.fetchrow(load("project", "pages")["save_page"].sql, msgspec.json.encode(row).decode())
     if saved is None:
         raise AssertionError("save_page gave no row")
     if saved["outcome"] == "conflict":

@@ -5,8 +5,9 @@ vector stands for the whole. Every word of the text is in some piece, except wha
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
 import msgspec
 
@@ -30,8 +31,8 @@ _KEPT_OF_RUN = 40
 _KEPT_OF_BULK = 200
 _KEPT_BLANKS = 200
 _WRAPPED_LINE = 60
-_GLANCED_AT = 10_000
-"""Characters of a text whose words are looked at before any pattern is tried."""
+_STRETCH = 50_000
+"""Characters of a long text that are looked at in one go."""
 
 # Scripts written without spaces: Thai, Lao, Burmese, Khmer, and what East Asia writes (Hangul too: a syllable is a token).
 _SPACELESS = (
@@ -48,6 +49,8 @@ _WRAPPED = re.compile(
     r"^(?:([A-Za-z0-9+/]{40})[A-Za-z0-9+/]{20,}+\n(?:[A-Za-z0-9+/]{60,}+\n){2,}+[A-Za-z0-9+/=]*+$|(?:[A-Za-z0-9+/]{60,}+\n)++)",
     re.MULTILINE,
 )
+# Behind it goes on no run, no blank, and no block of lines; nor does one begin.
+_BETWEEN_WORDS = re.compile(rf" (?<=\S )(?=\S{{1,{_WRAPPED_LINE - 1}}}\s)")
 _BLANKS = re.compile(r"(?<!\s)(\s{40})\s{161,}+")
 
 
@@ -103,7 +106,22 @@ def split_event(summary: str, content: str | None) -> list[Piece]:
 def elide(text: str) -> str:
     """Shortens what is no language: unbroken runs over 200 characters (base64, hashes, also in lines) to their first 40, and runs
     without a space over 2,000 (minified code) to their first 200, each with an ellipsis; blank runs over 200 to 40."""
-    if len(text) > _KEPT_OF_RUN and (len(text) > _GLANCED_AT or _may_be_elided(text)):
+    return "".join([_elide(text[start:end]) for start, end in _stretches(text)]) if len(text) > _STRETCH else _elide(text)
+
+
+def _stretches(text: str) -> Iterator[tuple[int, int]]:
+    """Cuts a long text where that changes nothing for `elide`, if it can be cut."""
+    start = 0
+    while len(text) - start > 2 * _STRETCH:
+        found = _BETWEEN_WORDS.search(text, start + _STRETCH)
+        end = found.end() if found else len(text)
+        yield start, end
+        start = end
+    yield start, len(text)
+
+
+def _elide(text: str) -> str:
+    if _may_be_elided(text):
         text = _WRAPPED.sub(_shortened, _RUN.sub(r"\1…", text))
         text = _BLANKS.sub(r"\1", _BULK.sub(r"\1…", text))
     return text
@@ -134,7 +152,8 @@ def _adds_title(title: str, sections: Sequence[Section]) -> bool:
 
 
 def _shifted(fences: Sequence[tuple[int, int]], section: Section) -> list[tuple[int, int]]:
-    return [(start - section.start, end - section.start) for start, end in fences if section.start <= start < section.end]
+    low, high = (bisect_left(fences, at, key=itemgetter(0)) for at in (section.start, section.end))
+    return [(start - section.start, end - section.start) for start, end in fences[low:high]]
 
 
 def _cut(text: str, path: str, fences: Sequence[tuple[int, int]], fill: float) -> Iterator[_Part]:
@@ -165,7 +184,7 @@ def _reach(text: str, start: int, limit: float, fences: Sequence[tuple[int, int]
 
 def _spare_fence(text: str, start: int, at: int, end: int, limit: float, fences: Sequence[tuple[int, int]]) -> int:
     """Moves a cut at `at` out of a code fence: behind it when it closes before `end`, before it when it then fits a part."""
-    found = bisect_right(fences, at, key=lambda fence: fence[0]) - 1
+    found = bisect_right(fences, at, key=itemgetter(0)) - 1
     opens, closes = fences[found] if found >= 0 else (at, at)
     if not opens < at < closes:
         return at

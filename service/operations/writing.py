@@ -32,7 +32,10 @@ class SaveMemory(msgspec.Struct, frozen=True, kw_only=True):
     tags: Annotated[list[TagInput], Meta(description="Tags as paths such as area/auth; kind is contains or refers.")] = []
     previous: Annotated[str | None, Meta(description="Id of the event that this one follows in its thread.")] = None
     resolves: Annotated[list[str], Meta(description="Ids of plans that this event realized.")] = []
-    timestamp: Annotated[str | None, Meta(description="When it happened: ISO-8601, without a zone UTC; now when left out.")] = None
+    timestamp: Annotated[
+        str | int | float | None,
+        Meta(description="When it happened: ISO-8601, without a zone UTC, or epoch seconds or milliseconds; now when left out."),
+    ] = None
     session: Annotated[str | None, Meta(description="Name or UUID of the run that this belongs to.")] = None
     kind: Annotated[str | None, Meta(description="decision, observation, bug, fix, plan, note …; note when left out.")] = None
     ingest_key: Annotated[str | None, Meta(description="A key of yours: saving twice under one key stores once.")] = None

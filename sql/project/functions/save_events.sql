@@ -21,7 +21,6 @@ DECLARE
     problems text[];                             -- by row
     times timestamptz[];                         -- by row
     stored integer;
-    pieces integer;
 BEGIN
     SELECT * INTO held FROM counter FOR UPDATE;
 
@@ -78,13 +77,8 @@ BEGIN
         PERFORM link_names(batch, given, times);
         PERFORM link_events(batch, given);
 
-        INSERT INTO passage (id, event_id, number, text, words, length)
-        SELECT held.passages + row_number() OVER (ORDER BY p.row, p.number), given[p.row], p.number, p.text, p.words::tsvector, p.length
-        FROM jsonb_to_recordset(batch -> 'passages') AS p (row integer, number integer, text text, words text, length integer)
-        WHERE given[p.row] IS NOT NULL;
-        GET DIAGNOSTICS pieces = ROW_COUNT;
-
-        UPDATE counter SET events = held.events + stored, passages = held.passages + pieces;
+        PERFORM save_passages(batch -> 'passages', given);
+        UPDATE counter SET events = held.events + stored;
         PERFORM control.mark_due(substr(current_schema(), 3)::bigint);
     END IF;
 
@@ -92,6 +86,24 @@ BEGIN
     SELECT e.row, e.item, e.part, coalesce(given[e.row], earlier[e.row]), given[e.row] IS NULL AND earlier[e.row] IS NOT NULL, problems[e.row]
     FROM jsonb_to_recordset(batch -> 'events') AS e (row integer, item integer, part integer)
     ORDER BY e.row;
+END
+$$;
+
+-- The passages of the rows that are stored, after the last number given. Those of much text come in several calls, in the order of their
+-- rows, in the transaction that holds the counter's row.
+CREATE OR REPLACE FUNCTION save_passages(pieces jsonb, given bigint[]) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    last bigint := (SELECT passages FROM counter);
+    made integer;
+BEGIN
+    INSERT INTO passage (id, event_id, number, text, words, length)
+    SELECT last + row_number() OVER (ORDER BY p.row, p.number), given[p.row], p.number, p.text, p.words::tsvector, p.length
+    FROM jsonb_to_recordset(pieces) AS p (row integer, number integer, text text, words text, length integer)
+    WHERE given[p.row] IS NOT NULL;
+    GET DIAGNOSTICS made = ROW_COUNT;
+    UPDATE counter SET passages = last + made WHERE made > 0;
 END
 $$;
 

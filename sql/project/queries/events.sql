@@ -2,6 +2,14 @@
 -- Stores a batch; see sql/project/functions/save_events.sql for the shape of $1.
 SELECT s.row, s.item, s.part, s.id, s.known, s.problem FROM m_0.save_events($1::jsonb) AS s;
 
+-- name: save_passages
+-- Stores further passages of rows that save_events has stored: their numbers by row, null for a row that was not stored.
+SELECT m_0.save_passages($1::jsonb, $2::bigint[]);
+
+-- name: known_keys
+-- Which of these ingest keys were seen before, and for which events.
+SELECT e.ingest_key AS key, e.id FROM m_0.event AS e WHERE e.ingest_key = ANY ($1::text[]);
+
 -- name: delete_events
 -- Deletes events with the later parts of their contents; gives the numbers that are gone.
 SELECT m_0.delete_events($1::bigint[]);
