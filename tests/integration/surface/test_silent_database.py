@@ -3,7 +3,7 @@
 import asyncio
 import signal
 from collections.abc import AsyncIterator, Awaitable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import httpx2
@@ -74,20 +74,22 @@ def _postmaster(folder: Path) -> psutil.Process:
 
 
 @contextmanager
-def _stopped(processes: list[psutil.Process]) -> Iterator[None]:
-    """Nothing of it answers within, and nothing of it has ended."""
+def _stopped(*processes: psutil.Process) -> Iterator[None]:
+    """These, and the server's children when it is one of them, answer nothing within; a child may end by itself before."""
+    signalled: list[psutil.Process] = []
     for process in processes:
         process.send_signal(signal.SIGSTOP)
+        signalled.append(process)
+        for child in process.children():
+            with suppress(psutil.NoSuchProcess):
+                child.send_signal(signal.SIGSTOP)
+                signalled.append(child)
     try:
         yield
     finally:
-        for process in processes:
-            process.send_signal(signal.SIGCONT)
-
-
-def _all(folder: Path) -> list[psutil.Process]:
-    postmaster = _postmaster(folder)
-    return [postmaster, *postmaster.children()]
+        for process in signalled:
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(signal.SIGCONT)
 
 
 def _calls(client: httpx2.AsyncClient, base: str) -> list[Awaitable[httpx2.Response]]:
@@ -113,7 +115,7 @@ async def test_every_call_ends_and_all_goes_on_afterwards(
     client: httpx2.AsyncClient, serving: Running, project: ProjectRef, folder: Path
 ) -> None:
     base = _base(project)
-    with _stopped(_all(folder)):
+    with _stopped(_postmaster(folder)):
         async with asyncio.timeout(30):
             replies = await asyncio.gather(*_calls(client, base))
             over_mcp = await post(client, MCP)
@@ -137,7 +139,7 @@ async def test_a_single_connection_that_hangs_is_given_up(own: Database, project
     async def hang() -> None:
         async with asyncio.timeout(30), own.write(project) as tx:
             pids.append(await tx.fetchval("SELECT pg_backend_pid()"))
-            with _stopped([psutil.Process(pids[0])]):
+            with _stopped(psutil.Process(pids[0])):
                 await tx.fetch("SELECT 1")
 
     with pytest.raises(DatabaseUnavailable):
@@ -149,7 +151,7 @@ async def test_a_single_connection_that_hangs_is_given_up(own: Database, project
 async def test_a_commit_that_hangs_is_given_up(own: Database, project: ProjectRef) -> None:
     async def hang(hanging: ExitStack) -> None:
         async with asyncio.timeout(30), own.write(project) as tx:
-            hanging.enter_context(_stopped([psutil.Process(await tx.fetchval("SELECT pg_backend_pid()"))]))
+            hanging.enter_context(_stopped(psutil.Process(await tx.fetchval("SELECT pg_backend_pid()"))))
 
     with ExitStack() as hanging, pytest.raises(DatabaseUnavailable):
         await hang(hanging)
@@ -158,7 +160,7 @@ async def test_a_commit_that_hangs_is_given_up(own: Database, project: ProjectRe
 
 
 async def test_callers_that_leave_while_it_hangs_hold_nothing(own: Database, project: ProjectRef, folder: Path) -> None:
-    with _stopped(_all(folder)):
+    with _stopped(_postmaster(folder)):
         asking = [asyncio.ensure_future(_one(own, project)) for _ in range(20)]
         await asyncio.wait(asking, timeout=0.1)
         for each in asking:
