@@ -26,7 +26,10 @@ _CONNECT_S: Final = 5.0
 MAY_CONCERN_THE_TEXT: Final = (400, 413, 422, 500)
 """What providers answer when they do not take a text, rather than when they take none."""
 
-_READ: Final = 4_000  # characters of a refusal in which we look for its reason
+MOST_BYTES: Final = 64 * 1024 * 1024
+"""Of one answer; the longest vectors in the largest batch take less than a fifth of it."""
+
+_READ: Final = 4_000  # bytes of a refusal in which we look for its reason
 
 _TOO_LONG = re.compile(
     r"too (long|large|many tokens)|max\w*.{0,20} (context|length|tokens|sequence)|context (length|window|size)"
@@ -74,7 +77,7 @@ class RemoteError(Exception):
 
     def __init__(
         self,
-        kind: Literal["timeout", "unreachable", "status", "closed"],
+        kind: Literal["timeout", "unreachable", "status", "oversized", "closed"],
         answered: int | None = None,
         *,
         retry_after_s: float | None = None,
@@ -144,25 +147,39 @@ class Remote:
     async def _send(self, address: str, content: bytes) -> bytes:
         """One try. Errors are raised outside the handlers: linked to none of the client's own, which name address and headers."""
         try:
-            response = await self._client.post(address, content=content)
+            async with self._client.stream("POST", address, content=content) as response:
+                body = await _read(response)
         except (httpx2.HTTPError, httpx2.InvalidURL):
             failure = RemoteError("unreachable")
         else:
-            if response.is_success:
-                return response.content
-            failure = RemoteError(
-                "status",
-                response.status_code,
-                retry_after_s=retry_after_s(response.headers, datetime.now(UTC)),
-                too_long=_says_too_long(response),
-            )
+            if body is None:
+                failure = RemoteError("oversized")
+            elif response.is_success:
+                return body
+            else:
+                failure = RemoteError(
+                    "status",
+                    response.status_code,
+                    retry_after_s=retry_after_s(response.headers, datetime.now(UTC)),
+                    too_long=_says_too_long(response.status_code, body),
+                )
         raise failure
 
 
-def _says_too_long(response: httpx2.Response) -> bool:
-    if response.status_code not in MAY_CONCERN_THE_TEXT:
+async def _read(response: httpx2.Response) -> bytes | None:
+    """The body as it is when unpacked; None where it is larger than any answer."""
+    body = bytearray()
+    async for piece in response.aiter_bytes():
+        body += piece
+        if len(body) > MOST_BYTES:
+            return None
+    return bytes(body)
+
+
+def _says_too_long(status: int, body: bytes) -> bool:
+    if status not in MAY_CONCERN_THE_TEXT:
         return False
-    return response.status_code == 413 or _TOO_LONG.search(response.text[:_READ]) is not None
+    return status == 413 or _TOO_LONG.search(body[:_READ].decode("utf-8", "replace")) is not None
 
 
 def check_url(url: str) -> str:

@@ -4,13 +4,18 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 
+import pytest
 import pytest_asyncio
 
 from service.db.embedded import EmbeddedServer
 from service.db.owner import OwnerDatabase
+from service.db.pools import Database
+from service.db.scope import ProjectRef
 from service.embed.choose import make_provider
 from service.embed.provider import EmbeddingProvider, ProviderOptions, Vector
 from service.remote import Retries, Secret
+from tests.conftest import Projects
+from tests.integration.embed.house import House
 from tests.integration.embed.misbehaving import KEY, Call, Misbehaving, Reply, misbehaving
 
 MakeRemote = Callable[..., Awaitable[EmbeddingProvider]]
@@ -77,3 +82,15 @@ async def make_remote(embeddings: Misbehaving) -> AsyncIterator[MakeRemote]:
     yield make
     for provider in made:
         await provider.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def house(database: Database, owner: OwnerDatabase) -> AsyncIterator[House]:
+    made = House(database, owner)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+def mine(projects: Projects) -> ProjectRef:
+    return projects.make(dim=3)

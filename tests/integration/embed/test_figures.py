@@ -12,7 +12,7 @@ from service.embed.query import QueryEmbedder
 from service.embed.query_cache import QueryCache
 from service.observe.embedding import hide_totals, show_totals
 from service.observe.metrics import render_metrics
-from tests.conftest import Memory, Projects
+from tests.conftest import Memory
 from tests.integration.embed.conftest import Meanings
 from tests.integration.embed.test_backfill import Letters
 
@@ -22,11 +22,6 @@ def figure(name: str, **labels: str) -> float:
     pattern = rf"^{name}{re.escape('{' + told + '}') if told else ''} (\S+)$"
     found = re.search(pattern, render_metrics().decode(), re.MULTILINE)
     return float(found[1]) if found else 0.0
-
-
-@pytest.fixture
-def mine(projects: Projects) -> ProjectRef:
-    return projects.make(dim=3)
 
 
 async def totals(memory: Memory) -> dict[str, float]:

@@ -1,11 +1,13 @@
 """What providers over HTTP do when the other side is away, wrong, slow or in two minds; and that they tell nobody its words or the key."""
 
 import asyncio
+import gzip
 import json
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
+from service import remote
 from service.embed.provider import Embedded, EmbeddingProvider, EmbeddingUnavailable, Failed
 from tests.integration.embed.conftest import MakeRemote, Meanings, reply_with
 from tests.integration.embed.misbehaving import HANG, PROSE, Call, Misbehaving, Reply, assert_discreet, refusal, watch_logs
@@ -48,7 +50,12 @@ async def test_a_refused_call_fails_as_a_whole(provider: EmbeddingProvider, embe
     assert await unavailable(provider, query=True) == "unavailable"
 
 
-@pytest.mark.parametrize("reply", [refusal(400), refusal(422, "too long"), refusal(500), PROSE], ids=["400", "too-long", "500", "prose"])
+NESTED = Reply(body=b"[" * 100_000)
+
+
+@pytest.mark.parametrize(
+    "reply", [refusal(400), refusal(422, "too long"), refusal(500), PROSE, NESTED], ids=["400", "too-long", "500", "prose", "nested"]
+)
 async def test_a_provider_that_takes_nothing_is_not_asked_text_by_text(
     provider: EmbeddingProvider, embeddings: Misbehaving, reply: Reply
 ) -> None:
@@ -62,6 +69,19 @@ async def test_a_call_that_hangs_ends_with_its_time(name: str, make_remote: Make
     provider = await make_remote(name, query_time_s=0.5, document_time_s=0.5)
     embeddings.rule = lambda call: HANG
     assert await unavailable(provider, query=query) == "timeout"
+    assert len(embeddings.calls) == 1
+
+
+@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize("packed", [False, True])
+async def test_an_answer_without_end_is_not_read_to_it(
+    provider: EmbeddingProvider, embeddings: Misbehaving, monkeypatch: pytest.MonkeyPatch, status: int, packed: bool
+) -> None:
+    monkeypatch.setattr(remote, "MOST_BYTES", 100_000)
+    body = b" " * 200_000
+    reply = Reply(status, gzip.compress(body), {"content-encoding": "gzip"}) if packed else Reply(status, body)
+    embeddings.rule = lambda call: reply
+    assert await unavailable(provider) == "unavailable"
     assert len(embeddings.calls) == 1
 
 

@@ -1,94 +1,25 @@
 """A workspace with an embedding provider of its own: tried out when it is set, kept secret, used by worker and queries, shared with nobody."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 import pytest
-import pytest_asyncio
 
-from service.access.keys import ALL_SCOPES, Caller
-from service.access.scope import Scopes
 from service.db.owner import OwnerDatabase
-from service.db.pools import Database
 from service.db.queries import load
 from service.db.scope import ProjectRef
-from service.embed.backfill import Backfill, Reach
-from service.embed.own import OwnProviders
-from service.embed.query import OwnEmbedders, QueryEmbedder
-from service.embed.query_cache import QueryCache
 from service.embed.sealed import Seal
 from service.errors import Conflict, Forbidden, InvalidRequest
-from service.operations import CATALOGUE
-from service.operations.operation import Services
-from service.operations.perform import perform
-from service.settings import Settings
 from tests.conftest import Memory, Projects
 from tests.integration.embed.conftest import Meanings
+from tests.integration.embed.house import PEPPER, House
 from tests.integration.embed.misbehaving import KEY, PROSE, Misbehaving, Reply, assert_discreet, misbehaving, refusal, watch_logs
-from tests.integration.embed.test_backfill import Letters
-
-PEPPER = "a pepper for tests"
-SETTINGS = Settings(embedding_workspace_hosts=["127.0.0.1"])
 
 
 @pytest.fixture(autouse=True)
 def discretion(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
     yield from watch_logs(caplog, capfd)
-
-
-class House:
-    """A server with a worker; its own provider makes three numbers of a text."""
-
-    def __init__(self, database: Database, owner: OwnerDatabase, settings: Settings = SETTINGS, pepper: str = PEPPER) -> None:
-        self.letters = Letters()
-        self.database, self.owner = database, owner
-        self.providers = OwnProviders(settings, Seal(pepper), self.letters, partial(database.control, "find_embedding"))
-        self.embedder = QueryEmbedder(self.letters, QueryCache(), 5.0)
-        self.services = Services(
-            database=database,
-            scopes=Scopes(database),
-            settings=settings,
-            embedder=self.embedder,
-            pepper=pepper,
-            own_embedders=OwnEmbedders(self.providers, QueryCache(), 5.0),
-        )
-        self.read_by_worker = OwnProviders(settings, Seal(pepper), self.letters, self._read)
-        self.backfill = Backfill(owner, self.letters, reach=Reach(self.read_by_worker))
-
-    async def _read(self, workspace_id: int) -> Sequence[Any]:
-        return await self.owner.fetch(load("control", "worker")["find_embedding"].sql, workspace_id)
-
-    async def ask(self, project: ProjectRef, name: str, *scopes: str, bound: bool = False, **arguments: Any) -> Any:
-        only = frozenset({project.project_id}) if bound else None
-        caller = Caller(
-            "k", project.workspace_id, project.workspace, project.role, frozenset(scopes or ALL_SCOPES), only, project.project_id
-        )
-        operation = next(each for each in CATALOGUE if each.name == name)
-        return await perform(self.services, caller, operation, msgspec.convert(arguments, operation.request))
-
-    async def work(self) -> None:
-        await self.owner.fetch("UPDATE control.due SET next_at = now()")
-        while (await self.backfill.run_round()).more:
-            pass
-
-    async def close(self) -> None:
-        await self.providers.close()
-        await self.read_by_worker.close()
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def house(database: Database, owner: OwnerDatabase) -> AsyncIterator[House]:
-    made = House(database, owner)
-    yield made
-    await made.close()
-
-
-@pytest.fixture
-def mine(projects: Projects) -> ProjectRef:
-    return projects.make(dim=3)
 
 
 def own(server: Misbehaving, **more: Any) -> dict[str, Any]:
@@ -288,36 +219,3 @@ async def test_what_it_was_before_is_forgotten_once_its_vectors_are(
     await owner.fetch(drop)
     assert (await owner.fetch(count, mine.workspace_id))[0]["n"] == 0
     await house.ask(mine, "clear_embedding")
-
-
-async def test_vectors_made_anew_on_demand_and_asked_twice_made_once(house: House, mine: ProjectRef, memory: Memory) -> None:
-    await memory.save(mine, [{"summary": f"{mine.schema} one"}, {"summary": f"{mine.schema} two"}])
-    await house.work()
-    house.letters.asked.clear()
-    done = await house.ask(mine, "embed_project")
-    assert (done.passages, done.done, done.left, done.working) == (2, 2, 0, True)
-    await house.work()
-    assert house.letters.asked == []
-    first = await house.ask(mine, "embed_project", reembed=True)
-    again = await house.ask(mine, "embed_project", reembed=True)
-    assert (first.done, first.left, first.anew_from) == (0, 2, again.anew_from)
-    await house.work()
-    assert len(house.letters.asked) == 2
-    over = await house.ask(mine, "embedding_progress", "read")
-    assert (over.done, over.left, over.working, over.anew_from) == (2, 0, False, None)
-    await house.work()
-    assert len(house.letters.asked) == 2
-    with pytest.raises(Forbidden):
-        await house.ask(mine, "embed_project", "read", "write", reembed=True)
-
-
-async def test_what_was_given_up_is_tried_again_on_demand(house: House, mine: ProjectRef, memory: Memory, owner: OwnerDatabase) -> None:
-    await memory.save(mine, [{"summary": f"{mine.schema} poison"}])
-    for _ in range(5):
-        await owner.fetch("UPDATE m_0.embed_failure SET retry_at = now()", project=mine.project_id)
-        await house.work()
-    assert (await house.ask(mine, "embedding_progress")).failed == 1
-    asked = len(house.letters.asked)
-    await house.ask(mine, "embed_project")
-    await house.work()
-    assert len(house.letters.asked) == asked + 1

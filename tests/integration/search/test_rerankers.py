@@ -186,7 +186,17 @@ async def test_a_judge_that_chats_leaves_the_order(content: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "tries"), [(refusal(401), 1), (refusal(402), 1), (refusal(500), 2), (refusal(429, retry_after="3600"), 1), (refusal(400), 3)]
+    ("reply", "tries"),
+    [
+        (refusal(401), 1),
+        (refusal(402), 1),
+        (refusal(500), 2),
+        (refusal(429), 2),
+        (refusal(429, retry_after="3600"), 1),
+        (refusal(429, retry_after="Thu, 31 Dec 2099 23:59:59 GMT"), 1),
+        (refusal(413, "too long"), 1),
+        (refusal(400), 3),
+    ],
 )
 async def test_a_refused_call_leaves_the_order(reranker: RemoteReranker, server: Misbehaving, reply: Reply, tries: int) -> None:
     server.rule = lambda call: reply
@@ -197,8 +207,9 @@ async def test_a_refused_call_leaves_the_order(reranker: RemoteReranker, server:
     assert_discreet(caught.value)
 
 
-async def test_a_short_pause_is_kept_and_asked_again(reranker: RemoteReranker, server: Misbehaving) -> None:
-    server.script.append(refusal(429, retry_after="0"))
+@pytest.mark.parametrize("wait", ["0", "0.001", "Sat, 01 Jan 2000 00:00:00 GMT"])
+async def test_a_short_pause_is_kept_and_asked_again(reranker: RemoteReranker, server: Misbehaving, wait: str) -> None:
+    server.script.append(refusal(429, retry_after=wait))
     assert (await rerank(reranker, QUERY, TEXTS, 10_000)).order == BEST_FIRST
 
 
