@@ -47,10 +47,12 @@ class Marks(msgspec.Struct, frozen=True):
                     return lexeme
         return None
 
-    def find_in(self, token: str) -> Iterable[tuple[int, int, str]]:
-        """Where in a token something matches, and which lexeme. Most tokens match nothing, which one look at their lexemes tells."""
-        words, lexemes = _read_token(token)
-        return () if not self.beginnings and self.lexemes.isdisjoint(lexemes) else self._look_at(words)
+    def find_in(self, tokens: Iterable[str]) -> dict[str, list[tuple[int, int, str]]]:
+        """Where in each token something matches, and which lexeme; most tokens match nothing, which a look at their lexemes tells."""
+        lexemes, known = self.lexemes, map(_read_token, tokens)
+        if self.beginnings:
+            return {token: spans for token, words, _ in known if (spans := list(self._look_at(words)))}
+        return {token: list(self._look_at(words)) for token, words, read in known if not lexemes.isdisjoint(read)}
 
     def _look_at(self, words: _Words) -> Iterator[tuple[int, int, str]]:
         for at, word in words:
@@ -61,10 +63,10 @@ class Marks(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=1 << 14)
-def _read_token(token: str) -> tuple[_Words, frozenset[str]]:
-    """The words of a token, and the lexemes of all."""
+def _read_token(token: str) -> tuple[str, _Words, frozenset[str]]:
+    """A token, its words, and the lexemes of all."""
     words = tuple((at, word) for at, words, _ in read_tokens(token) for word in words)
-    return words, frozenset(lexeme for _, word in words for lexeme in (word.main, *word.others) if lexeme)
+    return token, words, frozenset(lexeme for _, word in words for lexeme in (word.main, *word.others) if lexeme)
 
 
 def make_snippet(text: str, marks: Marks) -> str:
@@ -88,9 +90,10 @@ def make_snippet(text: str, marks: Marks) -> str:
 def _find_spans(text: str, marks: Marks) -> list[tuple[int, int, str]]:
     """Where the text matches, and which lexeme, in order."""
     normal, origins = normalise_with_origins(text)
+    hits = marks.find_in(set(TOKEN.findall(normal)))
     spans: list[tuple[int, int, str]] = []
-    for match in TOKEN.finditer(normal):
-        for start, end, lexeme in marks.find_in(match.group()):
+    for match in TOKEN.finditer(normal) if hits else ():
+        for start, end, lexeme in hits.get(match.group(), ()):
             low, high = match.start() + start, match.start() + end
             spans.append((origins[low], origins[high], lexeme) if origins else (low, high, lexeme))
     return sorted(spans)
