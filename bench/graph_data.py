@@ -13,10 +13,9 @@ import numpy as np
 import psycopg
 
 from bench.running import Running
-from bench.vectors import CLUSTERS
+from bench.vectors import CLUSTERS, copy_vectors
 
 EVENTS, ENTITIES, PARTICIPATIONS, DIM = 100_000, 20_000, 400_000, 384
-_SIGNATURE = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 
 # Participation and passage keep their counts by triggers, one statement each.
 _ROWS = f"""
@@ -108,26 +107,15 @@ def _vectors() -> Any:
 
 
 def _store(owner: "psycopg.Connection[Any]", graph: Graph) -> None:
-    """Writes the head vectors in COPY's binary form, copy by copy, each a little apart from its likeness."""
-    sizes = [("fields", ">i2")]
-    for name, kind in (("passage", ">i8"), ("kind", ">i2"), ("owner", ">i8"), ("hash", ">i8")):
-        sizes += [(f"{name}_length", ">i4"), (name, kind)]
-    row = np.dtype([*sizes, ("vector_length", ">i4"), ("dim", ">i2"), ("unused", ">i2"), ("vector", ">f2", (DIM,))])
+    """Writes the head vectors, copy by copy, each a little apart from its likeness."""
     chance = np.random.default_rng(13)
     for number in range(graph.copies):
         first = number * EVENTS
-        hashes = owner.execute("SELECT text_hash FROM passage WHERE id > %s AND id <= %s ORDER BY id", (first, first + EVENTS)).fetchall()
-        rows = np.zeros(EVENTS, row)
-        rows["fields"], rows["dim"], rows["vector_length"] = 5, DIM, 4 + 2 * DIM
-        rows["passage_length"] = rows["owner_length"] = rows["hash_length"] = 8
-        rows["kind_length"] = 2
-        rows["passage"] = rows["owner"] = np.arange(first + 1, first + EVENTS + 1)
-        rows["hash"] = [value for (value,) in hashes]
+        passages = owner.execute(
+            "SELECT id, 0, event_id, text_hash FROM passage WHERE id > %s AND id <= %s ORDER BY id", (first, first + EVENTS)
+        ).fetchall()
         moved = graph.vectors.astype(np.float32) + (0.02 * chance.standard_normal(graph.vectors.shape, dtype=np.float32) if number else 0)
-        rows["vector"] = moved / np.linalg.norm(moved, axis=1, keepdims=True)
-        columns = "passage_id, kind, owner_id, text_hash, vector"
-        with owner.cursor().copy(f"COPY vector_{graph.space} ({columns}) FROM STDIN (FORMAT binary)") as copy:
-            copy.write(_SIGNATURE + rows.tobytes() + b"\xff\xff")
+        copy_vectors(owner, f"vector_{graph.space}", passages, moved)
 
 
 def _index(owner: "psycopg.Connection[Any]", graph: Graph) -> None:

@@ -85,11 +85,12 @@ def await_vectors(server: Running) -> float:
     return time.perf_counter() - started
 
 
-def await_indexes(server: Running) -> None:
-    """Waits until the worker has built what a project of this size wants."""
+def await_indexes(server: Running, above: int = 20_000) -> float:
+    """Waits until the worker has counted the vectors and, where they are more than `above`, built indexes; gives the seconds."""
+    started = time.perf_counter()
     while True:
         embedding = server.client.get(f"{server.base}/status").json()["embedding"]
         current = next(space for space in embedding["spaces"] if space["current"])
-        if embedding["pending"] == 0 and current["index"] in ("ready", "not_needed"):
-            return
+        if embedding["pending"] == 0 and current["index"] == ("ready" if embedding["embedded"] > above else "not_needed"):
+            return time.perf_counter() - started
         time.sleep(0.5)
