@@ -15,6 +15,7 @@ from sqlglot import exp
 from service.db.queries import load
 
 _DIALECT: Final = "postgres"
+_READ_ONCE: Final = ("candidate", "neighbour", "chosen")  # kept nowhere in between
 
 
 class Compiled(msgspec.Struct, frozen=True):
@@ -55,7 +56,7 @@ def compile_vectors(near: str, filters: tuple[str, ...]) -> Compiled:
     """The nearest by `near_all`, `near_left` or `near_indexed`."""
     query = _part("search", "packed_near" if near == "near_left" else "packed")
     query = query.with_("near", as_=_part("search", near), materialized=True, copy=False)
-    return _finish(query.with_("stream", as_=_part("search", "nearest"), materialized=True, copy=False), filters)
+    return _finish(query.with_("stream", as_=_part("search", "nearest"), copy=False), filters)
 
 
 @cache
@@ -82,7 +83,7 @@ def _write_terms(name: str, terms: tuple[str, ...]) -> exp.Query:
 
 def _pack(query: exp.Query, way: str = "packed") -> exp.Query:
     """A stream's statement with its candidates as lists."""
-    return _part("search", way).with_("stream", as_=query, materialized=True, copy=False)
+    return _part("search", way).with_("stream", as_=query, copy=False)
 
 
 def _spread(selected: exp.Expr, terms: tuple[str, ...]) -> list[exp.Expr]:
@@ -140,7 +141,7 @@ def _with(name: str, parts: tuple[str, ...], **instead: str) -> exp.Query:
     query = _part("search_fusion", name)
     for part in parts:
         source = _part("search_fusion", instead.get(part, part))
-        query = query.with_(part, as_=source, materialized=True, copy=False)
+        query = query.with_(part, as_=source, materialized=None if part in _READ_ONCE else True, copy=False)
     return query
 
 

@@ -139,27 +139,35 @@ WITH started AS MATERIALIZED (
         SELECT p.event_id FROM m_0.participation AS p WHERE p.entity_id = n.id
         ORDER BY p.entity_id, p."timestamp" DESC NULLS LAST, p.event_id DESC LIMIT :fan::bigint
     ) AS p
-    UNION
+    UNION ALL
     SELECT m.event_id AS id, n.name, n.carried, false AS itself
     FROM tag_named AS n CROSS JOIN LATERAL (
-        SELECT m.event_id FROM m_0.membership AS m WHERE m.tag_id = n.id
-        ORDER BY m.tag_id, m."timestamp" DESC NULLS LAST, m.event_id DESC LIMIT :fan::bigint
+        SELECT DISTINCT m.event_id FROM (
+            SELECT m.event_id FROM m_0.membership AS m WHERE m.tag_id = n.id
+            ORDER BY m.tag_id, m."timestamp" DESC NULLS LAST, m.event_id DESC LIMIT :fan::bigint
+        ) AS m
     ) AS m
-    UNION
+    UNION ALL
     SELECT e.id, n.name, n.carried, false AS itself
     FROM session_named AS n CROSS JOIN LATERAL (
         SELECT e.id FROM m_0.event AS e WHERE e.session = n.name ORDER BY e.session DESC, e.id DESC LIMIT :fan::bigint
     ) AS e
-    UNION
+    UNION ALL
     SELECT e.id, 'evt_' || e.id AS name, 1 AS carried, true AS itself FROM m_0.event AS e WHERE e.id = ANY(:event_ids::bigint[])
 ), carried_page AS (
-    SELECT p.page_id AS id, n.name, n.carried, false AS itself FROM entity_named AS n JOIN m_0.page_entity AS p ON p.entity_id = n.id
-    UNION
-    SELECT p.page_id AS id, n.name, n.carried, false AS itself FROM tag_named AS n JOIN m_0.page_tag AS p ON p.tag_id = n.id
-    UNION
-    SELECT p.id, p.path AS name, 1 AS carried, true AS itself FROM m_0.page AS p WHERE p.id = ANY(:page_ids::bigint[])
-    UNION
-    SELECT p.id, p.path AS name, 1 AS carried, true AS itself FROM m_0.page AS p WHERE p.names && :page_names::text[]
+    SELECT p.page_id AS id, n.name, n.carried, false AS itself
+    FROM entity_named AS n CROSS JOIN LATERAL (SELECT x.page_id FROM m_0.page_entity AS x WHERE x.entity_id = n.id OFFSET 0) AS p
+    UNION ALL
+    SELECT p.page_id AS id, n.name, n.carried, false AS itself
+    FROM tag_named AS n CROSS JOIN LATERAL (SELECT x.page_id FROM m_0.page_tag AS x WHERE x.tag_id = n.id OFFSET 0) AS p
+    UNION ALL
+    (
+        SELECT p.id, p.path AS name, 1 AS carried, true AS itself FROM m_0.page AS p WHERE p.id = ANY(:page_ids::bigint[])
+        UNION
+        SELECT p.id, p.path AS name, 1 AS carried, true AS itself
+        FROM unnest(:page_names::text[]) AS w (name)
+            CROSS JOIN LATERAL (SELECT x.id, x.path FROM m_0.page AS x WHERE x.names @> ARRAY[w.name] OFFSET 0) AS p
+    )
 )
 (
     SELECT false AS is_page, c.id, sum(1.0::double precision / c.carried ORDER BY c.carried) AS score,
