@@ -40,7 +40,7 @@ WITH scored AS MATERIALIZED (
     ORDER BY f.event_id, f.score DESC, f.id
 ), heard AS MATERIALIZED (
     SELECT h.*, row_number() OVER (ORDER BY h.score DESC, h.id DESC) AS place
-    FROM (SELECT h.* FROM event_hit AS h ORDER BY h.score DESC, h.id DESC LIMIT :stream_size::bigint) AS h
+    FROM (SELECT h.* FROM event_hit AS h ORDER BY h.score DESC, h.id DESC LIMIT 2 * :stream_size::bigint) AS h
 ), near AS (
     SELECT h.id, h.passage, h.share, terms_of(h) FROM heard AS h
     UNION ALL
