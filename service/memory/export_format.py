@@ -184,6 +184,7 @@ MADE_ANEW: Final = {
     "embed_failure": "belongs to the installation",
     "migration": "belongs to the installation",
     "entity.folded": "follows from the name",
+    "entity.words": "follow from the name",
     "entity.event_count": "counted",
     "entity.page_count": "counted",
     "tag.leaf": "follows from the path",
