@@ -7,8 +7,8 @@ and the time it was stored, so that a line sent twice is stored once. Each call 
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, ParamSpec, TypeVar
 
 import asyncpg
 import msgspec
@@ -17,13 +17,16 @@ from service.db.pools import Database
 from service.db.scope import ProjectRef
 from service.errors import Conflict, MunimentError
 from service.memory.export_format import KINDS
-from service.memory.imports.restore_line import Ready, read_line
+from service.memory.imports.restore_line import Ready, passages_of, read_line
 from service.memory.imports.restore_rows import Restoring, Stored
 from service.memory.redact import STANDARD, Redactor
 
 LINES_A_PAUSE: Final = 20
 LARGE: Final = 10_000
 HUGE: Final = 100_000
+_WITH_TEXT: Final = ("event", "page")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class LineResult(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -45,16 +48,16 @@ async def restore_lines(database: Database, project: ProjectRef, lines: Sequence
     results: list[LineResult] = [LineResult()] * len(lines)
     ready: defaultdict[str, list[tuple[int, Ready]]] = defaultdict(list)
     for place, raw in enumerate(lines):
-        size = _size(raw)
-        if size > LARGE or place % LINES_A_PAUSE == 0:
-            await asyncio.sleep(0)  # other calls go on meanwhile
         try:
-            line = await asyncio.to_thread(read_line, raw, redactor) if size > HUGE else read_line(raw, redactor)
+            line = await _beside_others(place, _size(raw), read_line, raw, redactor)
             ready[line.kind].append((place, line))
         except MunimentError as error:
             results[place] = _failed(error)
     if not ready:
         return results
+    for kind in _WITH_TEXT:
+        if ready[kind]:
+            ready[kind] = await _with_passages(database, project, kind, ready[kind])
     try:
         async with database.write(project) as tx:
             restoring = Restoring(tx)
@@ -66,6 +69,29 @@ async def restore_lines(database: Database, project: ProjectRef, lines: Sequence
     except (asyncpg.IntegrityConstraintViolationError, asyncpg.DataError, asyncpg.ProgramLimitExceededError) as error:
         raise Conflict("One of these lines contradicts the others or what is stored.", hint="Send them one by one to see which.") from error
     return results
+
+
+async def _with_passages(database: Database, project: ProjectRef, kind: str, lines: Sequence[tuple[int, Ready]]) -> list[tuple[int, Ready]]:
+    """The lines with their passages, except those that are stored already."""
+    async with database.read(project) as tx:
+        known = await Restoring(tx).known(kind, [line for _, line in lines])
+    made: list[tuple[int, Ready]] = []
+    for at, (place, line) in enumerate(lines):
+        if at not in known:
+            passages = await _beside_others(at, _size(line.row), passages_of, line)
+            made.append((place, msgspec.structs.replace(line, passages=passages)))
+        else:
+            made.append((place, line))
+    return made
+
+
+async def _beside_others(place: int, size: int, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+    """Does the work on one line so that other calls go on meanwhile."""
+    if size > HUGE:
+        return await asyncio.to_thread(work, *args, **named)
+    if size > LARGE or place % LINES_A_PAUSE == 0:
+        await asyncio.sleep(0)
+    return work(*args, **named)
 
 
 def _size(raw: Any) -> int:

@@ -1,7 +1,7 @@
 """One line of an export made ready to be stored. Pure: no I/O.
 
-In: the line as JSON has it. Out: `Ready`, with texts that Postgres can hold, without secrets, and with what follows from them: folded
-names, passages. Raises `InvalidRequest` for what is no line of an export.
+In: the line as JSON has it. Out: `Ready`, with texts that Postgres can hold, without secrets, with folded names, and the passages of those
+that are not stored yet. Raises `InvalidRequest` for what is no line of an export.
 """
 
 from typing import Annotated, Any, Final
@@ -46,11 +46,11 @@ class Finish(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """A line to store: its kind, its columns, and what is stored beside them."""
+    """A line to store: its kind, its columns, and its passages once they are made."""
 
     kind: str
     row: dict[str, Any]
-    passages: list[dict[str, Any]] = []
+    passages: list[dict[str, Any]] | None = None
 
 
 def read_line(raw: Any, redactor: Redactor) -> Ready:
@@ -70,14 +70,21 @@ def read_line(raw: Any, redactor: Redactor) -> Ready:
         case "event":
             row["entities"] = [_entity(each) for each in row["entities"]]
             row["tags"] = [{**_tag(each["path"]), "kind": each["kind"]} for each in row["tags"]]
-            return Ready(kind, row, [passage_row(piece) for piece in split_event(row["summary"], row["content"])])
         case "page":
             row["entities"] = [_entity(each) for each in row["entities"]]
             row["tags"] = [_tag(each) for each in row["tags"]]
-            return Ready(kind, row, [passage_row(piece) for piece in split_page(row["title"], row["body"])])
         case _:
             pass
     return Ready(kind, row)
+
+
+def passages_of(line: Ready) -> list[dict[str, Any]]:
+    """The passages of an event or a page, made now if they were not before."""
+    if line.passages is not None:
+        return line.passages
+    row = line.row
+    pieces = split_event(row["summary"], row["content"]) if line.kind == "event" else split_page(row["title"], row["body"])
+    return [passage_row(piece) for piece in pieces]
 
 
 def origin_key(row: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from service.db.transaction import Tx
 from service.errors import MunimentError, NotFound
 from service.memory.event_rows import session_uuid
 from service.memory.ids import Kind, public_id
-from service.memory.imports.restore_line import Ready, origin_key
+from service.memory.imports.restore_line import Ready, origin_key, passages_of
 
 _COUNTED: Final = ("events", "entities", "tags", "pages")
 
@@ -50,6 +50,17 @@ class Restoring:
             "page_version": self._page_versions,
             "finish": self._finish,
         }
+
+    async def known(self, kind: str, lines: Lines) -> set[int]:
+        """The places of events and pages that are stored already, be it with another text."""
+        if kind == "event":
+            rows = [
+                {"place": n, "key": line.row["ingest_key"], "origin": origin_key(line.row), **_stored_as(line)}
+                for n, line in enumerate(lines)
+            ]
+            return {row["place"] for row in await self._add("stored_events", rows)}
+        paths = {row["path"] for row in await self._fetch("stored_pages", [line.row["path"] for line in lines])}
+        return {place for place, line in enumerate(lines) if line.row["path"] in paths}
 
     async def store(self, kind: str, lines: Lines) -> Sequence[Outcome]:
         """Stores lines of one kind; an outcome for each."""
@@ -138,7 +149,7 @@ class Restoring:
         await self._add("add_participations", entities)
         await self._add("ensure_tags", tags)
         await self._add("add_memberships", tags)
-        await self._add("add_passages", [{"event_id": number, **piece} for number, _, line in fresh for piece in line.passages])
+        await self._add("add_passages", [{"event_id": number, **piece} for number, _, line in fresh for piece in passages_of(line)])
         await self._fetch("mark_due", self._tx.project.project_id)
 
     async def _event_versions(self, lines: Lines) -> Sequence[Outcome]:
@@ -175,18 +186,19 @@ class Restoring:
         return outcomes
 
     async def _page(self, line: Ready) -> Outcome:
-        row: dict[str, Any] = {**line.row, "passages": line.passages}
+        row = line.row
         found = await self._fetch("find_page", row["path"], row["title"], row["body"])
         if found:
             if not found[0]["has_text"]:
-                await self._tx.fetch(load("project", "pages")["save_page"].sql, _json({**row, "expected": None}))
+                version = {**row, "passages": passages_of(line), "expected": None}
+                await self._tx.fetch(load("project", "pages")["save_page"].sql, _json(version))
             same = found[0]["created_at"] == msgspec.convert(row["created_at"], type=datetime)
             return Stored(found[0]["id"], known=True, differs=not (same and found[0]["has_text"]))
         number = max(row["id"], await self._last("pages") + 1)
         await self._raise(pages=number)
         await self._fetch("add_page", _json({**row, "id": number}))
         await self._fetch("link_page", _json(row), number)
-        await self._fetch("add_page_passages", _json(line.passages), number)
+        await self._fetch("add_page_passages", _json(passages_of(line)), number)
         return Stored(number)
 
     async def _finish(self, lines: Lines) -> Sequence[Outcome]:
@@ -195,6 +207,10 @@ class Restoring:
         for line in lines:
             await self._raise(**{name: number for name, number in line.row["numbers"].items() if name in _COUNTED})
         return [Stored() for _ in lines]
+
+
+def _stored_as(line: Ready) -> dict[str, Any]:
+    return {name: line.row[name] for name in ("id", "created_at")}
 
 
 def _json(value: Any) -> str:

@@ -49,6 +49,20 @@ WITH given AS (
 SELECT f.place, f.id, (e.summary, e.content) IS DISTINCT FROM (g.summary, g.content) AS differs
 FROM found AS f JOIN m_0.event AS e ON e.id = f.id JOIN given AS g ON g.place = f.place;
 
+-- name: stored_events
+-- The places of the lines that `known_events` would find, told without their texts.
+WITH given AS (
+    SELECT g.place, g.id, g.key, g.origin, g.created_at
+    FROM jsonb_to_recordset($1::jsonb) AS g (place integer, id bigint, key text, origin text, created_at timestamptz)
+)
+SELECT g.place FROM given AS g
+WHERE EXISTS (SELECT FROM m_0.event AS e WHERE e.ingest_key = g.key) OR EXISTS (SELECT FROM m_0.event AS e WHERE e.ingest_key = g.origin)
+    OR EXISTS (SELECT FROM m_0.event AS e WHERE e.id = g.id AND e.created_at = g.created_at AND e.ingest_key IS NOT DISTINCT FROM g.key);
+
+-- name: stored_pages
+-- Which of these paths are pages.
+SELECT p.path FROM m_0.page AS p WHERE p.path = ANY ($1::text[]);
+
 -- name: add_events
 -- Events under their numbers.
 INSERT INTO m_0.event (id, session, kind, summary, content, "timestamp", author, ingest_key, created_at)
