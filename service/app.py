@@ -162,7 +162,9 @@ async def open_services(settings: Settings, api_url: str, provider: EmbeddingPro
     """What operations work with, over a pool of connections."""
     redactor = make_redactor(settings)
     reranker = choose_reranker(settings)
-    database = await Database.open(api_url, max_size=settings.pool_max, prepared=settings.database_prepared)
+    database = await Database.open(
+        api_url, max_size=settings.pool_max, most_projects=settings.pool_projects, prepared=settings.database_prepared
+    )
     embedder = None
     if provider.available:
         embedder = QueryEmbedder(provider, QueryCache(), settings.embedding_timeout_ms / 1000, partial(provider_of, settings))

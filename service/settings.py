@@ -27,6 +27,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     owner_url: str | None = None
     database_prepared: bool = True
     pool_max: Positive = 10
+    pool_projects: Positive = 100
     redis_url: str | None = None
     key_pepper: str = ""
     oidc_issuer: str | None = None

@@ -1,6 +1,7 @@
 """The owner's side of the database, for the worker: it sees every project and may build tables and indexes.
 
 In: the owner's connection string. Out: `OwnerDatabase`, whose statements each commit alone. The API never holds one.
+What a connection has touched, Postgres remembers until it ends, so one that has worked in many projects is replaced.
 """
 
 from collections.abc import AsyncGenerator
@@ -21,8 +22,10 @@ class ProjectGone(Exception):
 class OwnerDatabase:
     """One connection under the owner's login, opened again when it was lost. Not for concurrent use."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, most_projects: int = 100) -> None:
         self._url = url
+        self._most_projects = most_projects
+        self._touched: set[int] = set()
         self._connection: Connection | None = None
         self._vectors = ""
 
@@ -39,11 +42,19 @@ class OwnerDatabase:
             raise DatabaseUnavailable("The database is not set up.", hint="Run `muniment migrate` first.")
         await connection.execute("SELECT set_config('search_path', $1, false)", f'"{instance["vector_schema"]}", pg_temp')
         self._connection = connection
+        self._touched.clear()
         return connection
+
+    async def renew(self) -> None:
+        """Ends a connection that has worked in many projects; the next statement opens another. Not for one that holds a lock."""
+        if len(self._touched) >= self._most_projects:
+            await self.close()
 
     async def fetch(self, sql: str, *args: Any, project: int | None = None, space: int | None = None) -> list[asyncpg.Record]:
         """All rows; `m_0` and `vector_0` in the statement become the project's schema and the space's table."""
         connection = await self._open()
+        if project is not None:
+            self._touched.add(project)
         text = sql if project is None else bind_schema(sql, f"m_{project:d}", space)
         async with self._errors(project):
             return await connection.fetch(text, *args)

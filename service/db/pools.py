@@ -1,6 +1,7 @@
 """The pool of connections under the API's login, and the doors into it.
 
 In: a connection string. Out: `Database`, which opens tenant transactions (`read`, `write`) and calls the functions in `control`.
+What a connection has touched, Postgres remembers until it ends, so one that has served many projects is replaced.
 """
 
 import asyncio
@@ -21,16 +22,27 @@ from service.db.transaction import Mode, Tx, named_errors, open_transaction
 from service.errors import DatabaseBusy, DatabaseUnavailable, UnsuitableDatabase
 
 _SPACE_TTL_S = 2.0
+# Postgres keeps a plan of each, a fifth of a megabyte in the mean; a project in use has about ten.
+_STATEMENTS = 128
 _SILENT_S = 1.0
 _CONTROL_MS = 5_000
 _pinned: ContextVar[tuple[int, SpaceRef | None] | None] = ContextVar("pinned", default=None)
 
 
+class _Counting(asyncpg.Connection):
+    """A connection that knows which projects it has touched."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.touched: set[int] = set()
+
+
 class Database:
     """One pool. Made by `Database.open`, ended by `close`."""
 
-    def __init__(self, pool: asyncpg.Pool, search_path: str, statement_ms: int, acquire_s: float) -> None:
+    def __init__(self, pool: asyncpg.Pool, search_path: str, statement_ms: int, acquire_s: float, most_projects: int) -> None:
         self._pool = pool
+        self._most_projects = most_projects
         self._search_path = search_path
         self._statement_ms = statement_ms
         self._acquire_s = acquire_s
@@ -44,6 +56,7 @@ class Database:
         url: str,
         *,
         max_size: int = 10,
+        most_projects: int = 100,
         statement_ms: int = 15_000,
         acquire_s: float = 5.0,
         prepared: bool = True,
@@ -51,12 +64,20 @@ class Database:
     ) -> "Database":
         """Connects; raises `DatabaseUnavailable`, or `UnsuitableDatabase` for a login that the database could not hold back.
 
-        `prepared=False` serves poolers that cannot keep prepared statements; without it such a pooler is refused.
+        A connection that has touched `most_projects` is replaced. `prepared=False` serves poolers that cannot keep prepared statements;
+        without it such a pooler is refused.
         """
-        cache = 512 if prepared else 0
         try:
             pool = await asyncpg.create_pool(
-                url, min_size=1, max_size=max_size, max_queries=100_000, statement_cache_size=cache, init=_learn, reset=_keep, timeout=10
+                url,
+                min_size=1,
+                max_size=max_size,
+                max_queries=100_000,
+                statement_cache_size=_STATEMENTS if prepared else 0,
+                connection_class=_Counting,
+                init=_learn,
+                reset=_keep,
+                timeout=10,
             )
         except (OSError, asyncpg.PostgresError, TimeoutError) as error:
             raise DatabaseUnavailable("The database does not answer under the API's login.") from error
@@ -65,7 +86,7 @@ class Database:
         except BaseException:
             await pool.close()
             raise
-        return cls(pool, f'"{vectors}"', statement_ms, acquire_s)
+        return cls(pool, f'"{vectors}"', statement_ms, acquire_s, most_projects)
 
     async def close(self) -> None:
         """Waits for what is under way, at most two seconds, then closes every connection."""
@@ -75,7 +96,7 @@ class Database:
             self._pool.terminate()
 
     @asynccontextmanager
-    async def _connection(self) -> AsyncGenerator[Connection]:
+    async def _connection(self, project: ProjectRef | None = None) -> AsyncGenerator[Connection]:
         async with named_errors():
             try:
                 connection = await self._pool.acquire(timeout=_SILENT_S if self._silent else self._acquire_s)
@@ -85,6 +106,9 @@ class Database:
                     raise DatabaseBusy from error
                 self._silent = True
                 raise DatabaseUnavailable from error
+            touched = connection.touched
+            if project is not None:
+                touched.add(project.project_id)
             try:
                 yield connection
                 self._silent = False
@@ -92,14 +116,16 @@ class Database:
                 self._silent = True
                 raise
             finally:
-                with suppress(TimeoutError):  # it was given up then
+                with suppress(TimeoutError, asyncpg.InterfaceError):  # it was given up then
+                    if len(touched) >= self._most_projects:
+                        await connection.close(timeout=GRACE_S)
                     await self._pool.release(connection, timeout=GRACE_S)
 
     @asynccontextmanager
     async def _open(self, project: ProjectRef, mode: Mode, statement_ms: int | None) -> AsyncGenerator[Tx]:
         limit = statement_ms or self._statement_ms
         async with (
-            self._connection() as connection,
+            self._connection(project) as connection,
             named_errors(project),
             open_transaction(connection, project, mode, self._search_path, limit),
         ):

@@ -82,6 +82,7 @@ class Backfill:
     async def run_round(self, only: Sequence[int] | None = None) -> Round:
         """Gives each project that is due its turn, or each of some projects; raises `DatabaseUnavailable` when the database is away."""
         done = Round()
+        await self._owner.renew()
         space = await self._chosen()
         await self._look_for_sweeps(space)
         sql = self._control["due_projects"].sql
