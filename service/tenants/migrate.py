@@ -2,11 +2,14 @@
 
 In: the owner's connection string and, where the API has a login of its own, the API's. Out: `MigrationReport`.
 One ledger and one transaction per schema, under an advisory lock; a project that fails is reported and the others go on; a re-run
-finishes. Migrations only go forward; the first line of each says whether it is safe before or after the new code is deployed.
+finishes. Ledgers are read a hundred at a time, so that a start with nothing to do is short. Migrations only go forward; the first line
+of each says whether it is safe before or after the new code is deployed.
 """
 
 import hashlib
-from typing import Literal
+from collections.abc import Sequence
+from functools import cache
+from typing import Final, Literal
 
 import msgspec
 import psycopg
@@ -14,12 +17,14 @@ from psycopg import sql
 
 from service.db.queries import SQL_ROOT, load, read_sql
 from service.errors import InvalidSetting
-from service.tenants.owner import Owner, first_line, owner_connection, run
+from service.tenants.owner import Owner, Row, first_line, owner_connection, run
 from service.tenants.roles import ensure_roles
 from service.tenants.server_check import check_server
 
 Phase = Literal["before", "after", "all"]
 Area = Literal["control", "project"]
+
+PROJECTS_A_CONNECTION: Final = 100  # each schema that a connection touches costs the database memory until it ends
 
 
 class MigrationReport(msgspec.Struct, frozen=True):
@@ -47,17 +52,30 @@ def migrate(owner_url: str, api_url: str | None = None, *, phase: Phase = "all",
             _save_templates(owner)
         if done:
             applied["control"] = done
-        for row in run(owner, load("control", "migrate")["all_projects"]):
-            schema = f"m_{row['id']:d}"
-            try:
-                with owner.transaction():
-                    done = apply_area(owner, "project", schema, vectors, phase, role=row["role"])
-            except (psycopg.Error, LookupError) as error:
-                failed[schema] = first_line(error)
-            else:
-                if done:
-                    applied[schema] = done
+        projects = run(owner, load("control", "migrate")["all_projects"])
+        for first in range(0, len(projects), PROJECTS_A_CONNECTION):
+            with owner_connection(owner_url) as fresh:
+                changed, wrong = _apply_projects(fresh, projects[first : first + PROJECTS_A_CONNECTION], vectors, phase)
+            applied.update(changed)
+            failed.update(wrong)
         return MigrationReport(applied=applied, failed=failed, api_url=login_url)
+
+
+def _apply_projects(owner: Owner, projects: Sequence[Row], vectors: str, phase: Phase) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """What was applied to each of some projects, and why others failed."""
+    applied: dict[str, list[str]] = {}
+    failed: dict[str, str] = {}
+    for row in _behind(owner, projects, phase):
+        schema = f"m_{row['id']:d}"
+        try:
+            with owner.transaction():
+                done = apply_area(owner, "project", schema, vectors, phase, role=row["role"])
+        except (psycopg.Error, LookupError) as error:
+            failed[schema] = first_line(error)
+        else:
+            if done:
+                applied[schema] = done
+    return applied, failed
 
 
 def apply_area(owner: Owner, area: Area, schema: str, vectors: str, phase: Phase, role: str | None = None) -> list[str]:
@@ -85,16 +103,19 @@ def apply_area(owner: Owner, area: Area, schema: str, vectors: str, phase: Phase
     return [name for name, _ in pending]
 
 
+@cache
 def migrations(area: Area) -> list[tuple[str, str]]:
     """The migrations of an area in order: name and text."""
     return [(path.stem, path.read_text(encoding="utf-8")) for path in sorted((SQL_ROOT / area / "migrations").glob("*.sql"))]
 
 
+@cache
 def functions_of(area: Area) -> str:
     """All functions of an area as one text; each file replaces what stands."""
     return "\n".join(path.read_text(encoding="utf-8") for path in sorted((SQL_ROOT / area / "functions").glob("*.sql")))
 
 
+@cache
 def functions_mark(area: Area) -> str:
     """The ledger's name for an area's functions, and for what is renewed with them, as they are now."""
     texts = functions_of(area) + (read_sql("project", "reader.sql") if area == "project" else "")
@@ -109,6 +130,16 @@ def project_template() -> str:
     )
     tables = [read_sql("project", "schema.sql"), read_sql("project", "views.sql")]
     return "\n".join([*tables, functions_of("project"), read_sql("project", "grants.sql"), ledger.as_string()])
+
+
+def _behind(owner: Owner, projects: Sequence[Row], phase: Phase) -> list[Row]:
+    """The projects whose ledgers lack something, or cannot be read."""
+    expected = {name for name, text in migrations("project") if _wanted(text, phase)} | {functions_mark("project")}
+    with owner.transaction():
+        run(owner, load("control", "migrate")["set_timeouts"])
+        rows = run(owner, load("control", "migrate")["ledgers"], [row["id"] for row in projects])
+    known = {row["project_id"]: set(row["names"] or ()) for row in rows}
+    return [row for row in projects if not expected <= known[row["id"]]]
 
 
 def _wanted(text: str, phase: Phase) -> bool:

@@ -79,6 +79,17 @@ SELECT r.rolname, r.rolcanlogin, r.rolsuper, r.rolbypassrls, r.rolinherit FROM p
 -- The roles of all workspaces.
 SELECT role FROM control.workspace WHERE role IS NOT NULL ORDER BY id;
 
+-- name: roles_not_held
+-- The roles of workspaces that a login is not a member of. Granting what is granted already takes time for nothing.
+SELECT w.role FROM control.workspace AS w LEFT JOIN pg_roles AS r ON r.rolname = w.role
+WHERE w.role IS NOT NULL AND NOT EXISTS (
+    SELECT FROM pg_auth_members AS m JOIN pg_roles AS l ON l.oid = m.member WHERE m.roleid = r.oid AND l.rolname = $1
+) ORDER BY w.id;
+
+-- name: ledgers
+-- What has been applied to each of some projects; names are null where the ledger cannot be read.
+SELECT project_id, names FROM control.find_ledgers($1);
+
 -- name: all_projects
 -- Every project with its workspace's role.
 SELECT p.id, p.slug, w.slug AS workspace, w.role FROM control.project AS p JOIN control.workspace AS w ON w.id = p.workspace_id ORDER BY p.id;

@@ -113,6 +113,35 @@ def test_a_project_that_fails_does_not_stop_the_others(server: EmbeddedServer, p
     assert set(again.applied) == {broken.schema}
 
 
+def test_a_run_with_nothing_to_do_waits_for_no_project(server: EmbeddedServer, projects: Projects) -> None:
+    """Ledgers are read many at a time: a start does not go through all projects one by one."""
+    made = projects.make()
+    with owner_connection(server.owner_url) as other, other.transaction():
+        other.execute(load("control", "migrate")["lock_schema"].sql, (made.schema,))
+        report = migrate(server.owner_url, superuser_allowed=True)
+    assert (report.applied, report.failed) == ({}, {})
+
+
+def test_projects_are_migrated_on_several_connections(server: EmbeddedServer, projects: Projects, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.tenants.migrate.PROJECTS_A_CONNECTION", 2)
+    made = {projects.make().schema for _ in range(5)}
+    with owner_connection(server.owner_url) as owner:
+        for schema in made:
+            owner.execute(f"DELETE FROM {schema}.migration WHERE name LIKE 'functions:%'")
+    report = migrate(server.owner_url, superuser_allowed=True)
+    assert (set(report.applied), report.failed) == (made, {})
+
+
+async def test_a_role_that_the_login_lost_is_given_back(server: EmbeddedServer, migrated: MigrationReport, projects: Projects) -> None:
+    made = projects.make()
+    with owner_connection(server.owner_url) as owner:
+        login = owner.execute("SELECT api_login FROM control.instance").fetchall()[0]["api_login"]
+        owner.execute(f"REVOKE {made.role} FROM {login}")
+        migrate(server.owner_url, superuser_allowed=True)
+        held = owner.execute("SELECT pg_has_role($1, $2, 'MEMBER') AS held", (login, made.role)).fetchone()
+    assert held == {"held": True}
+
+
 def test_two_runs_at_once_do_the_work_once(server: EmbeddedServer, projects: Projects) -> None:
     made = projects.make()
     with owner_connection(server.owner_url) as owner:
