@@ -38,6 +38,10 @@ class Running:
         answer.raise_for_status()
         return answer.json()
 
+    def put_page(self, page: dict[str, str]) -> None:
+        body = {"title": page["title"], "body": page["body"]}
+        self.client.put(f"{self.base}/pages/{page['path']}", json=body).raise_for_status()
+
     @property
     def schema(self) -> str:
         """The project's schema, for the statements written by hand."""
@@ -68,12 +72,8 @@ def fill(server: Running, corpus: Corpus) -> dict[str, float]:
     events = time.perf_counter() - started
     started = time.perf_counter()
     pages = [corpus.page(n) for n in range(corpus.pages)]
-
-    def put(page: dict[str, str]) -> None:
-        server.client.put(f"{server.base}/pages/{page['path']}", json={"title": page["title"], "body": page["body"]}).raise_for_status()
-
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(put, pages))
+        list(pool.map(server.put_page, pages))
     return {"events/s": corpus.events / events, "pages/s": corpus.pages / (time.perf_counter() - started)}
 
 

@@ -5,6 +5,7 @@ too slowly, is answered with a problem and the connection closed. (The faster pa
 """
 
 import asyncio
+import gc
 import socket
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -66,6 +67,12 @@ class Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Generator[None]:
         yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """What was loaded stays: the collector looks through it no more, which would hold up every call that makes many objects."""
+        await super().startup(sockets)
+        gc.collect()
+        gc.freeze()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Calls that were cut off give back what they hold before it is closed."""

@@ -21,3 +21,13 @@ async def test_since_is_inclusive_and_knows_zones(desk: Desk) -> None:
     await desk.save({"summary": "at midnight", "timestamp": "2026-01-02T00:00:00+09:00"}, {"summary": "at midnight, undated"})
     for since, expected in (("2026-01-01T15:00:00Z", ["evt_1"]), ("2026-01-01T15:00:01Z", [])):
         assert [event.id for event in (await desk.ask("list_memory_timeline", since=since)).events] == expected
+
+
+@pytest.mark.parametrize(
+    "written", [1767369600, 1767369600.0, 1767369600000, "1767369600", "2026-01-02T16:00:00Z", "2026-01-03T01:00:00+09:00"]
+)
+async def test_a_memory_takes_the_times_that_a_batch_takes(desk: Desk, written: str | float) -> None:
+    await desk.ask("save_memory", summary="one alone", timestamp=written)
+    await desk.ask("save_events", events=[{"summary": "one of a batch", "timestamp": written}])
+    listed = await desk.ask("list_memory_timeline")
+    assert [event.timestamp.isoformat() for event in listed.events] == ["2026-01-02T16:00:00+00:00"] * 2
