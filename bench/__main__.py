@@ -1,9 +1,9 @@
-"""`python -m bench [first | search | graph | embed | retrieval FILE]`; see bench/README.md."""
+"""`python -m bench [first | search | graph | embed | writing | retrieval FILE]`; see bench/README.md."""
 
 import argparse
 from pathlib import Path
 
-from bench import embed, first, graph, retrieval, search
+from bench import embed, first, graph, retrieval, search, writing
 
 parser = argparse.ArgumentParser(prog="bench", description="What is measured: bench/README.md")
 kinds = parser.add_subparsers(dest="what")
@@ -18,6 +18,7 @@ filling = kinds.add_parser("embed", help="the back-fill with the local model, be
 filling.add_argument("--texts", type=int, default=1_024, help="in each round")
 filling.add_argument("--rounds", type=int, default=4)
 search.arguments(kinds.add_parser("search", help="search on 100,000 events and 5,000 pages, beside SQL by hand and pgbench"))
+writing.arguments(kinds.add_parser("writing", help="events and pages a second, CPU of each stage, hostile texts; beside another checkout"))
 options = parser.parse_args()
 if options.what == "retrieval":
     retrieval.run(options.file)
@@ -27,6 +28,8 @@ elif options.what == "graph":
     graph.run(questions=options.questions, tenfold=options.tenfold, index=not options.without_index, others=not options.alone)
 elif options.what == "search":
     search.run(options.events, options.pages, tenfold=options.tenfold, questions=options.questions)
+elif options.what == "writing":
+    writing.run(options.events, options.pages, beside=options.beside, hostile=options.hostile)
 elif options.what == "first":
     first.run(options.events, options.pages, model=options.model)
 else:
