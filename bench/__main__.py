@@ -1,9 +1,9 @@
-"""`python -m bench [first | search | graph | embed | writing | retrieval FILE]`; see bench/README.md."""
+"""`python -m bench [first | search | graph | embed | tenants | writing | retrieval FILE]`; see bench/README.md."""
 
 import argparse
 from pathlib import Path
 
-from bench import embed, first, graph, retrieval, search, writing
+from bench import embed, first, graph, retrieval, search, tenants, writing
 
 parser = argparse.ArgumentParser(prog="bench", description="What is measured: bench/README.md")
 kinds = parser.add_subparsers(dest="what")
@@ -18,12 +18,17 @@ filling = kinds.add_parser("embed", help="the back-fill with the local model, be
 filling.add_argument("--texts", type=int, default=1_024, help="in each round")
 filling.add_argument("--rounds", type=int, default=4)
 search.arguments(kinds.add_parser("search", help="search on 100,000 events and 5,000 pages, beside SQL by hand and pgbench"))
+many = kinds.add_parser("tenants", help="many projects on one Postgres, beside one")
+many.add_argument("--projects", type=int, default=5_000)
+many.add_argument("--workspaces", type=int, default=500)
 writing.arguments(kinds.add_parser("writing", help="events and pages a second, CPU of each stage, hostile texts; beside another checkout"))
 options = parser.parse_args()
 if options.what == "retrieval":
     retrieval.run(options.file)
 elif options.what == "embed":
     embed.run(options.texts, options.rounds)
+elif options.what == "tenants":
+    tenants.run(options.projects, options.workspaces)
 elif options.what == "graph":
     graph.run(questions=options.questions, tenfold=options.tenfold, index=not options.without_index, others=not options.alone)
 elif options.what == "search":
