@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
@@ -54,6 +55,7 @@ async def test_a_new_folder_becomes_a_database(place: Path, running: Running) ->
         assert found == ("muniment_owner", "muniment", "UTF8", "C.UTF-8", "C.UTF-8", "äö", 0.0)
         names = ("listen_addresses", "fsync", "data_checksums", "jit", "TimeZone")
         assert [setting(server.owner_url, name) for name in names] == ["", "on", "on", "off", "UTC"]
+        assert setting(server.owner_url, "recovery_init_sync_method") == ("syncfs" if sys.platform == "linux" else "fsync")
         other = await asyncpg.connect(server.owner_url)
         assert await other.fetchval("SELECT current_database()") == "muniment"
         await other.close()
