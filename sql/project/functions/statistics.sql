@@ -5,14 +5,9 @@ CREATE OR REPLACE FUNCTION passage_added() RETURNS trigger
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 BEGIN
-    -- Most words are known: looking for each costs less than trying to insert it. The counter's row is held, so no other comes between.
-    WITH given AS MATERIALIZED (
-        SELECT w.lexeme AS word, count(*) AS n FROM added AS a, unnest(a.words) AS w GROUP BY w.lexeme
-    ), known AS (
-        UPDATE lexeme AS l SET df = l.df + g.n FROM given AS g WHERE l.word = g.word RETURNING l.word
-    )
-    INSERT INTO lexeme (word, df)
-    SELECT g.word, g.n FROM given AS g WHERE NOT EXISTS (SELECT FROM known AS k WHERE k.word = g.word);
+    INSERT INTO lexeme AS l (word, df)
+    SELECT w.lexeme, count(*) FROM added AS a, unnest(a.words) AS w GROUP BY w.lexeme ORDER BY w.lexeme
+    ON CONFLICT (word) DO UPDATE SET df = l.df + excluded.df;
     UPDATE counter SET documents = documents + n, words = counter.words + length
     FROM (SELECT count(*) AS n, coalesce(sum(a.length), 0) AS length FROM added AS a) AS t WHERE n > 0;
     RETURN NULL;
