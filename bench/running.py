@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(data: Path, **environment: str) -> Iterator[Running]:
+def running(data: Path, **environment: str) -> Generator[Running]:
     """Starts `muniment serve` on a free port and stops it again."""
     command = [str(Path(sys.executable).parent / "muniment"), "serve", "--data", str(data), "--port", "0", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "MUNIMENT_LOG_LEVEL": "error", **environment}) as process:

@@ -45,8 +45,8 @@ def test_windows_find_what_one_search_finds(text: str, pattern: str) -> None:
 def test_what_is_passed_over_holds_no_entity(text: str) -> None:
     told = entities_in(text)
     with pytest.MonkeyPatch.context() as patch:
-        for name, dull in (("_PROSE", extract._DULL), ("_CODE", extract._DULL_CODE)):
-            whole = getattr(extract, name).pattern
+        for name, passed in (("_PROSE", "_DULL"), ("_CODE", "_DULL_CODE")):
+            whole, dull = getattr(extract, name).pattern, getattr(extract, passed)
             assert whole.startswith(dull + "|")
             patch.setattr(extract, name, re.compile(whole.removeprefix(dull + "|")))
         assert entities_in(text) == told
