@@ -54,7 +54,7 @@ def compile_names(filters: tuple[str, ...], matched: bool) -> Compiled:
 @cache
 def compile_vectors(near: str, filters: tuple[str, ...]) -> Compiled:
     """The nearest by `near_all`, `near_left` or `near_indexed`."""
-    query = _part("search", "packed_near" if near == "near_left" else "packed")
+    query = _part("search", "packed_left" if near == "near_left" else "packed_near")
     query = query.with_("near", as_=_part("search", near), materialized=True, copy=False)
     return _finish(query.with_("stream", as_=_part("search", "nearest"), copy=False), filters)
 

@@ -4,8 +4,8 @@ In: a stage, the query's vector, how many passages the project has. Out: `Near`.
 them is measured, since an index that is searched through a filter finds less than it seems to; beyond, the index is searched.
 """
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import msgspec
 
@@ -17,7 +17,7 @@ from service.search.parse import SearchSettings
 from service.search.stages import Stage
 from service.search.streams.vector import vector_values
 
-_PASSAGES: Final = 5  # of one owner: where more of them are near, fewer owners are no sign of a loss
+_WIDER: Final = 8  # times as many passages, where those of few owners are the nearest
 
 
 class Near(msgspec.Struct, frozen=True):
@@ -44,31 +44,51 @@ async def prepare(tx: Tx, settings: SearchSettings) -> Scan:
 
 
 async def find_vectors(stage: Stage, scan: Scan, vector: str, documents: int, held: Sequence[int]) -> Near:
-    """The `vector` stream."""
+    """The `vector` stream; a list that is shorter than asked for is sought again among more passages, and said when it stays short."""
     pending = max(0, documents - await _count(stage, documents))
-    values = {**vector_values(vector, stage.settings), "held": held}
-    filters, most = stage.plan.filters, stage.settings.exact_vectors
-    large = scan.indexed and documents > most
-    if not filters:
-        rows = await stage.ask(compile_vectors("near_indexed" if large else "near_all", ()), values)
-        return Near(read_packed(stage.place, rows), pending)
-    large = large and scan.iterative
-    rows = await stage.ask(compile_vectors("near_left", filters), {**values, "most": most + 1 if large else None})
-    left = {row["is_page"]: row["measured"] for row in rows}
-    if not large or sum(left.values()) <= most:
-        return Near(read_packed(stage.place, rows), pending)
-    found = read_packed(stage.place, await stage.ask(compile_vectors("near_indexed", filters), values))
-    return Near(found, pending, tell_cut(found, left, stage.settings))
+    filters, settings, limit = stage.plan.filters, stage.settings, stage.plan.limit
+    most = settings.exact_vectors
+    large = scan.indexed and documents > most and (scan.iterative or not filters)
+
+    async def ask(way: str, times: int | None, up_to: int | None = None) -> list[Any]:
+        values = {**vector_values(vector, settings, times), "held": held, "most": up_to}
+        return await stage.ask(compile_vectors(way, filters), values)
+
+    left: dict[bool, int] | None = None
+    if filters or not large:
+        way = "near_left" if filters else "near_all"
+        rows = await ask(way, 1, most + 1 if large else None)
+        left = {row["is_page"]: row["measured"] for row in rows} if filters else None
+        if not large or (left is not None and sum(left.values()) <= most):
+            crowded = any(row["number"] < limit and row["seen"] >= 2 * settings.stream_size for row in rows)
+            return Near(read_packed(stage.place, await ask(way, None) if crowded else rows), pending)
+    rows = await ask("near_indexed", 1)
+    if tell_short(rows, left, limit, settings.stream_size, settings):
+        rows = await ask("near_indexed", _WIDER)
+        return Near(read_packed(stage.place, rows), pending, tell_short(rows, left, limit, _WIDER * settings.stream_size, settings))
+    return Near(read_packed(stage.place, rows), pending)
 
 
-def tell_cut(found: Sequence[Candidates], left: dict[bool, int], settings: SearchSettings) -> Truncated | None:
-    """What to say when the index gave far fewer pages (true) or events (false) than passages are left; an owner may have several."""
-    counts = {each.is_page: each.count for each in found}
-    if all(counts.get(is_page, 0) >= min(settings.stream_size, number) / _PASSAGES for is_page, number in left.items()):
+def tell_short(
+    rows: Sequence[Mapping[str, Any]], left: Mapping[bool, int] | None, limit: int, each: int, settings: SearchSettings
+) -> Truncated | None:
+    """What to say when indexes, asked for `each` passages, gave fewer pages (true) or events (false) than `limit`, and more may be left.
+
+    `left` are the passages that pass the filters, counted up to a few more than are measured. Without filters (none) an index gives all
+    that it has, and each event has a passage that is its head, so that only pages can be short.
+    """
+    given = {row["is_page"]: row for row in rows}
+    short: list[str] = []
+    for is_page, name in ((False, "events"), (True, "pages")):
+        number, seen = (given[is_page]["number"], given[is_page]["seen"]) if is_page in given else (0, 0)
+        more = is_page and seen >= each if left is None else left.get(is_page, 0) > min(seen, settings.exact_vectors)
+        if number < limit and more:
+            short.append(f"{number} {name}")
+    if not short:
         return None
     detail = (
-        f"More than {settings.exact_vectors} passages pass the filters, so they were sought through the index, in at most "
-        f"{settings.scanned} vectors: {counts.get(False, 0)} events and {counts.get(True, 0)} pages were found."
+        f"Vectors were sought through an index, among at most {settings.scanned} of them: it gave {' and '.join(short)} where {limit} "
+        "were asked for; others may be as near."
     )
     return Truncated("vector", "row_budget", detail)
 

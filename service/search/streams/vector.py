@@ -89,6 +89,12 @@ def explain_absence(space: Space | None, embed: QueryEmbedder | None, project: s
     )
 
 
-def vector_values(vector: str, settings: SearchSettings) -> dict[str, Any]:
-    """What the statements take: passages enough that owners with several leave room for others."""
-    return {"vector": vector, "nearest": 2 * settings.stream_size, "stream_size": settings.stream_size}
+def vector_values(vector: str, settings: SearchSettings, times: int | None = 1) -> dict[str, Any]:
+    """What the statements take: passages enough that owners with several leave room for others, `times` as many, or all."""
+    size = settings.stream_size
+    return {
+        "vector": vector,
+        "stream_size": size,
+        "each": None if times is None else times * size,
+        "nearest": None if times is None else 2 * times * size,
+    }

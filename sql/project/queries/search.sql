@@ -208,44 +208,50 @@ SELECT v.kind = 2 AS is_page, v.owner_id AS id, v.passage_id AS passage,
 FROM m_0.vector_0 AS v;
 
 -- name: near_left
--- How far the passages are that the filters leave, up to a number of them; heads are reached by their owner, the others by their passage.
-SELECT n.is_page, n.id, n.passage, n.distance FROM (
+-- How far the passages are that the filters leave, of each kind up to a number of them; heads are reached by their owner, the others by
+-- their passage.
+(
     SELECT true AS is_page, v.owner_id AS id, v.passage_id AS passage,
         cosine_distance(v.vector, (SELECT :vector::text::halfvec)) AS distance
-    FROM m_0.passage AS p JOIN m_0.vector_0 AS v ON v.passage_id = p.id WHERE NOT p.page_id IS NULL AND wanted_page(p.page_id)
-    UNION ALL
+    FROM m_0.passage AS p JOIN m_0.vector_0 AS v ON v.passage_id = p.id
+    WHERE NOT p.page_id IS NULL AND wanted_page(p.page_id) LIMIT :most::bigint
+)
+UNION ALL
+(
     SELECT false AS is_page, v.owner_id AS id, v.passage_id AS passage,
         cosine_distance(v.vector, (SELECT :vector::text::halfvec)) AS distance
     FROM m_0.passage AS p JOIN m_0.vector_0 AS v ON v.passage_id = p.id
-    WHERE NOT p.event_id IS NULL AND p.number > 0 AND wanted_event(p.event_id)
-    UNION ALL
+    WHERE NOT p.event_id IS NULL AND p.number > 0 AND wanted_event(p.event_id) LIMIT :most::bigint
+)
+UNION ALL
+(
     SELECT false AS is_page, v.owner_id AS id, v.passage_id AS passage,
         cosine_distance(v.vector, (SELECT :vector::text::halfvec)) AS distance
-    FROM m_0.vector_0 AS v WHERE v.kind = 0 AND wanted_event(v.owner_id)
-) AS n LIMIT :most::bigint;
+    FROM m_0.vector_0 AS v WHERE v.kind = 0 AND wanted_event(v.owner_id) LIMIT :most::bigint
+);
 
 -- name: near_indexed
 -- The nearest of each kind through its index, which may give them a little out of order; a kind without an index is measured whole.
 (
     SELECT false AS is_page, v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) AS distance
     FROM m_0.vector_0 AS v WHERE v.kind = 0 AND wanted_event(v.owner_id)
-    ORDER BY v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) LIMIT :stream_size::bigint
+    ORDER BY v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) LIMIT :each::bigint
 )
 UNION ALL
 (
     SELECT false AS is_page, v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) AS distance
     FROM m_0.vector_0 AS v WHERE v.kind = 1 AND wanted_event(v.owner_id)
-    ORDER BY v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) LIMIT :stream_size::bigint
+    ORDER BY v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) LIMIT :each::bigint
 )
 UNION ALL
 (
     SELECT true AS is_page, v.owner_id AS id, v.passage_id AS passage, v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) AS distance
     FROM m_0.vector_0 AS v WHERE v.kind = 2 AND wanted_page(v.owner_id)
-    ORDER BY v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) LIMIT :stream_size::bigint
+    ORDER BY v.vector OPERATOR(<=>) (SELECT :vector::text::halfvec) LIMIT :each::bigint
 );
 
 -- name: nearest
--- Of what is near: the nearest passage of each event and page.
+-- Of what is near: the nearest passage of each event and page, and of how many passages it was chosen.
 WITH event_near AS MATERIALIZED (
     SELECT n.id, n.passage, n.distance FROM near AS n WHERE NOT n.is_page ORDER BY n.distance, n.passage LIMIT :nearest::bigint
 ), page_near AS MATERIALIZED (
@@ -256,12 +262,12 @@ WITH event_near AS MATERIALIZED (
     SELECT DISTINCT ON (v.id) v.id, v.passage, v.distance FROM page_near AS v ORDER BY v.id, v.distance, v.passage
 )
 (
-    SELECT false AS is_page, v.id, v.passage, 1 - v.distance AS score FROM event_best AS v
+    SELECT false AS is_page, v.id, v.passage, 1 - v.distance AS score, (SELECT count(*) FROM event_near) AS seen FROM event_best AS v
     ORDER BY v.distance, v.id DESC LIMIT :stream_size::bigint
 )
 UNION ALL
 (
-    SELECT true AS is_page, v.id, v.passage, 1 - v.distance AS score FROM page_best AS v
+    SELECT true AS is_page, v.id, v.passage, 1 - v.distance AS score, (SELECT count(*) FROM page_near) AS seen FROM page_best AS v
     ORDER BY v.distance, v.id DESC LIMIT :stream_size::bigint
 );
 
@@ -278,7 +284,13 @@ SELECT r.is_page, count(*) AS number, string_agg(r.id::text, ',') AS ids, string
 FROM stream AS r GROUP BY r.is_page;
 
 -- name: packed_near
--- The same for the vectors that filters leave, and how many passages were measured.
+-- The same for vectors: of how many passages they were chosen.
 SELECT r.is_page, count(*) AS number, string_agg(r.id::text, ',') AS ids, string_agg(r.passage::text, ',') AS passages,
-    string_agg(r.score::text, ',') AS scores, (SELECT count(*) FROM near AS n WHERE n.is_page = r.is_page) AS measured
+    string_agg(r.score::text, ',') AS scores, max(r.seen) AS seen
+FROM stream AS r GROUP BY r.is_page;
+
+-- name: packed_left
+-- The same for the vectors that filters leave, and how many of these there are.
+SELECT r.is_page, count(*) AS number, string_agg(r.id::text, ',') AS ids, string_agg(r.passage::text, ',') AS passages,
+    string_agg(r.score::text, ',') AS scores, max(r.seen) AS seen, (SELECT count(*) FROM near AS n WHERE n.is_page = r.is_page) AS measured
 FROM stream AS r GROUP BY r.is_page;

@@ -1,30 +1,48 @@
-"""What is said when the index gave fewer than the filters leave."""
+"""What is said when an index gave fewer than asked for."""
+
+from typing import Any
 
 import pytest
 
-from service.search.candidates import Candidates
-from service.search.near import tell_cut
+from service.search.near import tell_short
 from service.search.parse import SearchSettings
 
-SETTINGS = SearchSettings(exact_vectors=1_000, stream_size=400)
+SETTINGS = SearchSettings(exact_vectors=1_000)
 
 
-def found(events: int = 0, pages: int = 0) -> list[Candidates]:
-    return [Candidates(1, is_page, count, "", "", "") for is_page, count in ((False, events), (True, pages)) if count]
+def rows(events: tuple[int, int] = (0, 0), pages: tuple[int, int] = (0, 0)) -> list[dict[str, Any]]:
+    """Events and pages as found, and among how many passages."""
+    found = ((False, *events), (True, *pages))
+    return [{"is_page": is_page, "number": number, "seen": seen} for is_page, number, seen in found if number]
 
 
 @pytest.mark.parametrize(
     ("given", "left"),
-    [(found(400), {False: 1_001}), (found(400, 80), {False: 900, True: 101}), (found(100, 50), {False: 990, True: 11})],
+    [
+        (rows((200, 200)), {False: 1_001}),
+        (rows((10, 10)), {False: 1_001}),
+        (rows((200, 200), (9, 40)), {False: 1_001, True: 40}),
+        (rows((200, 200), (9, 40)), None),
+        (rows((3, 203)), None),
+    ],
 )
-def test_enough_is_no_cut(given: list[Candidates], left: dict[bool, int]) -> None:
-    assert tell_cut(given, left, SETTINGS) is None
+def test_enough_or_all_there_are_is_no_cut(given: list[dict[str, Any]], left: dict[bool, int] | None) -> None:
+    assert tell_short(given, left, 10, 200, SETTINGS) is None
 
 
-@pytest.mark.parametrize(("given", "left"), [([], {False: 1_001}), (found(79), {False: 1_001}), (found(400), {False: 501, True: 500})])
-def test_far_fewer_than_are_left_is_said(given: list[Candidates], left: dict[bool, int]) -> None:
-    cut = tell_cut(given, left, SETTINGS)
+@pytest.mark.parametrize(
+    ("given", "left", "said"),
+    [
+        ([], {False: 1_001}, "0 events"),
+        (rows((9, 9)), {False: 1_001}, "9 events"),
+        (rows((9, 5_000)), {False: 1_001}, "9 events"),
+        (rows((200, 200), (9, 40)), {False: 1_001, True: 41}, "9 pages"),
+        (rows((200, 200), (9, 200)), None, "9 pages"),
+        (rows((1, 1), (2, 2)), {False: 1_001, True: 1_001}, "1 events and 2 pages"),
+    ],
+)
+def test_fewer_than_asked_for_are_said(given: list[dict[str, Any]], left: dict[bool, int] | None, said: str) -> None:
+    cut = tell_short(given, left, 10, 200, SETTINGS)
     assert cut is not None
     assert (cut.where, cut.reason) == ("vector", "row_budget")
-    assert "More than 1000 passages pass the filters" in cut.detail
-    assert f"{sum(each.count for each in given if not each.is_page)} events" in cut.detail
+    assert f"it gave {said} where 10 were asked for" in cut.detail
