@@ -3,6 +3,7 @@
 In: a server. Out: figures, read under the owner's login.
 """
 
+import os
 import threading
 import time
 from types import TracebackType
@@ -52,9 +53,10 @@ def print_sizes(before: Sizes, after: Sizes, projects: int) -> None:
 def write_out(server: Running) -> float:
     """Has the database write to its files what it has in memory, so that it does not do so beside what is measured next; gives the seconds.
 
-    Each new table and index is a file, which is synchronised by itself.
+    Each new table and index is a file, which Postgres synchronises by itself: the system does it much faster for all at once.
     """
     began = time.perf_counter()
+    os.sync()
     with psycopg.connect(server.line["database"], autocommit=True) as owner:
         owner.execute("CHECKPOINT")
     return time.perf_counter() - began
