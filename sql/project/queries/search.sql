@@ -108,7 +108,8 @@ SELECT CASE
 END AS score FROM m_0.passage AS p;
 
 -- name: names
--- Entities, tags, sessions, public ids, paths and titles that the query names: each counts 1/(events or pages that carry it).
+-- Entities, tags, sessions, public ids, paths and titles that the query names: each counts 1/(events or pages that carry it), of a tag or
+-- session as far as it is read.
 WITH started AS MATERIALIZED (
     SELECT e.id, e.name, e.event_count + e.page_count AS carried
     FROM m_0.entity AS e
@@ -120,14 +121,16 @@ WITH started AS MATERIALIZED (
     SELECT s.id, s.name, s.carried FROM started AS s
 ), tag_named AS MATERIALIZED (
     SELECT t.id, t.path AS name,
-        (SELECT count(*) FROM (SELECT DISTINCT m.event_id FROM m_0.membership AS m WHERE m.tag_id = t.id) AS m)
-            + (SELECT count(*) FROM m_0.page_tag AS p WHERE p.tag_id = t.id) AS carried
+        (
+            SELECT count(DISTINCT m.event_id)
+            FROM (SELECT m.event_id FROM m_0.membership AS m WHERE m.tag_id = t.id LIMIT 2 * :fan::bigint) AS m
+        ) + (SELECT count(*) FROM (SELECT FROM m_0.page_tag AS p WHERE p.tag_id = t.id LIMIT :fan::bigint) AS p) AS carried
     FROM m_0.tag AS t
     WHERE t.id = ANY(:tag_ids::bigint[])
         OR CASE WHEN t.folded LIKE ANY(:pieces::text[]) THEN t.folded ~ :pattern::text ELSE false END
     ORDER BY t.id LIMIT :started::bigint
 ), session_named AS MATERIALIZED (
-    SELECT s.name, (SELECT count(*) FROM m_0.event AS e WHERE e.session = s.name) AS carried
+    SELECT s.name, (SELECT count(*) FROM (SELECT FROM m_0.event AS e WHERE e.session = s.name LIMIT :fan::bigint) AS e) AS carried
     FROM (
         SELECT n.name FROM m_0.session AS n WHERE n.name = ANY(:sessions::text[])
         UNION
