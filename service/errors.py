@@ -106,6 +106,16 @@ class NotFound(MunimentError):
     status = 404
 
 
+def no_workspace(slug: str) -> NotFound:
+    """What is said of a workspace that is not there, and of one that the caller may not see."""
+    return NotFound(f"There is no workspace {slug[:80]!r} here, or the key cannot read it.")
+
+
+def no_project(slug: str) -> NotFound:
+    """The same of a project."""
+    return NotFound(f"There is no project {slug[:80]!r} here, or the key cannot read it.")
+
+
 class ScopeMissing(MunimentError):
     """No project was named and the key has no default project."""
 

@@ -13,7 +13,7 @@ from service.access.keys import Caller
 from service.access.memo import Memo
 from service.db.pools import Database
 from service.db.scope import ProjectRef
-from service.errors import NotFound, ScopeMissing
+from service.errors import ScopeMissing, no_project, no_workspace
 
 ResolvedBy = Literal["named", "key_default", "workspace", "scopes", "global"]
 _MOST: Final = 2_000
@@ -70,7 +70,7 @@ class Scopes:
     def require_workspace(self, caller: Caller, workspace: str | None) -> None:
         """Raises `NotFound` for every workspace but the key's own."""
         if workspace is not None and workspace != caller.workspace:
-            raise NotFound(f"There is no workspace {workspace[:80]!r} here, or the key cannot read it.")
+            raise no_workspace(workspace)
 
     async def readable(self, caller: Caller, workspace: str | None) -> list[ProjectRef]:
         """Every project of the workspace that the key can read."""
@@ -90,7 +90,7 @@ class Scopes:
             self.forget(caller.workspace_id)  # it may have been made a moment ago
             project_id = (await self._list(caller)).get(project)
         if project_id is None or not _may_read(caller, project_id):
-            raise NotFound(f"There is no project {project[:80]!r} here, or the key cannot read it.")
+            raise no_project(project)
         return _ref(caller, project_id, project)
 
     async def _default(self, caller: Caller, workspace: str | None) -> ProjectRef | None:

@@ -17,7 +17,7 @@ from service.db.budget import Budget
 from service.db.quota import QuotaRefusal, quota_reached
 from service.db.scope import ProjectRef, SpaceRef
 from service.db.silence import SHORT_MS, Connection, answering
-from service.errors import DatabaseBusy, DatabaseUnavailable, NotFound, QueryTooSlow
+from service.errors import DatabaseBusy, DatabaseUnavailable, QueryTooSlow, no_project
 
 Mode = Literal["read", "write"]
 
@@ -180,11 +180,11 @@ async def named_errors(project: ProjectRef | None = None) -> AsyncGenerator[None
         # The last is what a role that is gone answers: its workspace was deleted.
         if project is None or (isinstance(error, asyncpg.InvalidParameterValueError) and project.role not in str(error)):
             raise
-        raise NotFound(f"There is no project {project.project!r} here, or the key cannot read it.") from error
+        raise no_project(project.project) from error
     except asyncpg.InternalServerError as error:  # a table that was dropped between being found and being opened
         if project is None or "could not open relation" not in str(error):
             raise
-        raise NotFound(f"There is no project {project.project!r} here, or the key cannot read it.") from error
+        raise no_project(project.project) from error
     except (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError) as error:
         raise DatabaseUnavailable(
             "A pooler between here and the database mixes up prepared statements.", hint="Set MUNIMENT_DATABASE_PREPARED=false."

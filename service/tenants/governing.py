@@ -14,7 +14,7 @@ import msgspec
 from service.access.granting import granting_key
 from service.access.keys import Caller, NewKey
 from service.db.pools import Database
-from service.errors import Conflict, DatabaseBusy, Forbidden, NotFound
+from service.errors import Conflict, DatabaseBusy, Forbidden, NotFound, no_workspace
 from service.memory.cursors import seal, unseal
 from service.memory.text import clean_text
 from service.tenants.projects import drop_project
@@ -57,7 +57,7 @@ async def governed(database: Database, caller: Caller, slug: str) -> int:
     """The number of a workspace that the caller may change; raises `NotFound` for one that it may not, or that there is not."""
     number = (await database.control("find_governed", caller.workspace_id, slug))[0]["id"]
     if number is None:
-        raise NotFound(f"There is no workspace {slug[:80]!r} here, or the key cannot read it.")
+        raise no_workspace(slug)
     return number
 
 
@@ -86,14 +86,14 @@ async def rename_workspace(database: Database, caller: Caller, slug: str, new_sl
     except asyncpg.UniqueViolationError as error:
         raise Conflict(f"There is a workspace {new_slug!r} already.", hint="Choose another slug.") from error
     if not row["found"]:
-        raise NotFound(f"There is no workspace {slug[:80]!r} here, or the key cannot read it.")
+        raise no_workspace(slug)
 
 
 async def set_quota(database: Database, caller: Caller, slug: str, quota: Quota) -> None:
     """Sets what a workspace may keep; raises `NotFound`."""
     (row,) = await database.control("set_quota", caller.workspace_id, slug, quota.events, quota.bytes, quota.projects)
     if not row["found"]:
-        raise NotFound(f"There is no workspace {slug[:80]!r} here, or the key cannot read it.")
+        raise no_workspace(slug)
 
 
 async def drop_first_project(database: Database, workspace_id: int, counts: Counter[str]) -> bool:

@@ -12,7 +12,7 @@ import stamina
 
 from service.db.pools import Database
 from service.db.scope import ProjectRef
-from service.errors import Conflict, DatabaseBusy, InvalidRequest, NotFound, TooLong
+from service.errors import Conflict, DatabaseBusy, InvalidRequest, NotFound, TooLong, no_project
 from service.memory.text import clean_name
 
 _SLUG: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
@@ -41,7 +41,7 @@ async def delete_project(database: Database, project: ProjectRef) -> dict[str, i
     """Deletes a project with all it holds: how many rows each of its tables held. Raises `NotFound` or `DatabaseBusy`."""
     counts = await drop_project(database, project.workspace_id, project.project_id)
     if counts is None:
-        raise NotFound(f"There is no project {project.project!r} here, or the key cannot read it.")
+        raise no_project(project.project)
     return counts
 
 
@@ -61,7 +61,7 @@ async def rename_project(database: Database, project: ProjectRef, slug: str | No
     except asyncpg.UniqueViolationError as error:
         raise Conflict(f"There is a project {slug!r} in this workspace already.", hint="Choose another slug.") from error
     if not row["found"]:
-        raise NotFound(f"There is no project {project.project!r} here, or the key cannot read it.")
+        raise no_project(project.project)
 
 
 async def create_project(
