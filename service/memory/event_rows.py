@@ -14,9 +14,9 @@ import msgspec
 
 from service.errors import InvalidRequest, TooLong
 from service.memory.boundaries import split_content
-from service.memory.extract import EntityName, entities_in
+from service.memory.extract import EntityName
 from service.memory.ids import require_number
-from service.memory.names import EntityInput, Tag, TagInput, clear_entities, clear_tags, read_named, read_tags
+from service.memory.names import EntityInput, Tag, TagInput, clear_entities, clear_tags, read_named, read_tags, with_told
 from service.memory.passages import Piece, split_event
 from service.memory.redact import OFF, STANDARD, Redactor, Tally
 from service.memory.scripts import fold_name
@@ -105,9 +105,7 @@ def add_event(rows: EventRows, item: int, event: EventInput, author: str | None,
     """
     read = _read(event, author, redactor)
     parts = _parts(read.head["summary"], read.content)
-    told = entities_in("\n".join((read.head["summary"], *(content for _, content in parts if content))))
-    spelled = {entity.name for entity in read.entities}
-    entities = [*read.entities, *(entity for entity in told if entity.name not in spelled)]
+    entities = with_told(read.entities, "\n".join((read.head["summary"], *(content for _, content in parts if content))))
     first = len(rows.events) + 1
     for part, (summary, content) in enumerate(parts):
         row = first + part

@@ -62,7 +62,11 @@ def clear_tags(given: Iterable[TagInput | str], tally: Tally) -> list[TagInput |
 
 def read_entities(given: Iterable[EntityInput | str], text: str) -> list[EntityName]:
     """The entities that a caller names, then those told from the text whose names the caller has not given."""
-    named = read_named(given)
+    return with_told(read_named(given), text)
+
+
+def with_told(named: list[EntityName], text: str) -> list[EntityName]:
+    """Named entities, then those told from the text that have other names."""
     spelled = {entity.name for entity in named}
     return [*named, *(entity for entity in entities_in(text) if entity.name not in spelled)]
 

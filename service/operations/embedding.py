@@ -181,8 +181,9 @@ async def embedding_progress(services: Services, caller: Caller, request: Embedd
 async def _current(services: Services, caller: Caller) -> OwnSettings | None:
     """The workspace's own settings as they are at this moment; the queries of this process go by them from now on."""
     if services.own_embedders is not None:
-        await services.own_embedders.providers.settings_of(caller.workspace_id, fresh=True)
-    rows = [read_settings(row) for row in await services.database.control("find_embedding", caller.workspace_id)]
+        rows = await services.own_embedders.providers.settings_of(caller.workspace_id, fresh=True)
+    else:
+        rows = [read_settings(row) for row in await services.database.control("find_embedding", caller.workspace_id)]
     return rows[0] if rows and rows[0].current else None
 
 

@@ -51,9 +51,10 @@ def set_quota(owner: Owner, workspace: Found, limits: Mapping[str, int | None]) 
     Gives what it keeps and may keep.
     """
     row = read_usage(owner, workspace)
-    if limits:
-        most = [limits.get(kind, row[f"most_{kind}"]) for kind in ("events", "bytes", "projects")]
-        _one(owner, "limit_workspace", workspace.id, *most)
+    if not limits:
+        return row
+    most = [limits.get(kind, row[f"most_{kind}"]) for kind in ("events", "bytes", "projects")]
+    _one(owner, "limit_workspace", workspace.id, *most)
     return read_usage(owner, workspace)
 
 

@@ -72,7 +72,7 @@ async def test_nothing_is_made_of_what_is_known(memory: Memory, project: Project
     def refuse(*_: object) -> None:
         raise AssertionError("made of an event that is known")
 
-    for name in ("split_event", "entities_in", "analyse"):
+    for name in ("split_event", "with_told", "analyse"):
         monkeypatch.setattr(event_rows, name, refuse)
     again = await save(memory.database, project, *batch)
     assert await stored(memory, project) == before
