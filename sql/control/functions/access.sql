@@ -19,12 +19,8 @@ AS $$
     UPDATE control.api_key SET last_used_at = now() WHERE id = wanted
 $$;
 
-CREATE OR REPLACE FUNCTION control.find_workspace(wanted text)
-RETURNS TABLE (id bigint, slug text, role text)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT w.id, w.slug, w.role FROM control.workspace AS w WHERE w.slug = wanted
-$$;
+-- What earlier versions had in the place of find_subject.
+DROP FUNCTION IF EXISTS control.find_workspace(text);
 
 CREATE OR REPLACE FUNCTION control.find_projects(in_workspace bigint)
 RETURNS TABLE (id bigint, slug text, name text, created_at timestamptz)

@@ -6,10 +6,6 @@ SELECT hash, workspace_id, workspace, role, scopes, projects, default_project, e
 -- Notes when a key was last used.
 SELECT control.touch_key($1);
 
--- name: find_workspace
--- A workspace by its slug, for a token that names one.
-SELECT id, slug, role FROM control.find_workspace($1);
-
 -- name: find_projects
 -- The projects of a workspace.
 SELECT id, slug, name, created_at FROM control.find_projects($1);

@@ -75,10 +75,6 @@ SELECT control.add_reader($1, $2);
 -- A role by name.
 SELECT r.rolname, r.rolcanlogin, r.rolsuper, r.rolbypassrls, r.rolinherit FROM pg_roles AS r WHERE r.rolname = $1;
 
--- name: workspace_roles
--- The roles of all workspaces.
-SELECT role FROM control.workspace WHERE role IS NOT NULL ORDER BY id;
-
 -- name: roles_not_held
 -- The roles of workspaces that a login is not a member of. Granting what is granted already takes time for nothing.
 SELECT w.role FROM control.workspace AS w LEFT JOIN pg_roles AS r ON r.rolname = w.role
