@@ -11,10 +11,13 @@ from typing import Any
 import psycopg
 
 from bench.corpus import Corpus
+from bench.inside import open_rooms
 from bench.running import Running, await_indexes, await_vectors, fill, running
 from bench.timing import measure, percentiles
 from bench.vectors import store_vectors
 from service.db.transaction import Tx
+from service.operations.searching import MemoryQuery, QueryMemoryGraph, memory_query, query_memory_graph
+from service.surface.cli.greeting import own_caller
 
 RECIPE_5 = "START a = events(entity: $a, k: 200) MATCH (a)-[:PARTICIPATED_IN]-(n {name: $b}) RETURN DISTINCT a LIMIT 200"
 
@@ -77,12 +80,6 @@ def _by_hand(server: Running, corpus: Corpus, questions: int) -> None:
 
 async def _stages(server: Running, corpus: Corpus, questions: int) -> None:
     """The rooms in this process, each statement timed."""
-    from service.app import choose_provider, open_services
-    from service.operations.searching import MemoryQuery, QueryMemoryGraph, memory_query, query_memory_graph
-    from service.settings import Settings
-    from service.surface.cli.greeting import own_caller
-    from service.tenants.migrate import migrate
-
     taken: dict[str, list[float]] = defaultdict(list)
     plain = Tx.fetch
 
@@ -93,9 +90,7 @@ async def _stages(server: Running, corpus: Corpus, questions: int) -> None:
         finally:
             taken[" ".join(sql.split())[:60]].append(time.perf_counter() - started)
 
-    settings = Settings()
-    api_url = await asyncio.to_thread(lambda: migrate(server.line["database"], superuser_allowed=True).api_url)
-    async with open_services(settings, api_url, choose_provider(settings)) as services:
+    async with open_rooms(server) as services:
         caller = await own_caller(server.line["key"], services)
         project = server.line["project"]
         for text in corpus.questions(questions):

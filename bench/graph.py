@@ -7,23 +7,21 @@ import asyncio
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import psutil
 import psycopg
 
 from bench.graph_data import Graph, build
 from bench.graph_engines import Engine, engines
 from bench.graph_recipes import QUERIES, Asked, ask, plain
 from bench.graph_room import Compared, Room
+from bench.inside import api_login, find_project, held_mb
 from bench.running import Running, running
 from bench.timing import percentiles
 from service.db.pools import Database
-from service.db.scope import ProjectRef
 from service.graph.compile import compiled
-from service.tenants.migrate import migrate
 
 _BY_INDEX = (7, 12)  # Recipes that search the vector index.
 
@@ -53,19 +51,8 @@ async def _in_the_room(server: Running, graph: Graph, questions: int, *, others:
 
 
 async def _room(server: Running, graph: Graph) -> tuple[Database, Room]:
-    api_url = await asyncio.to_thread(lambda: migrate(server.line["database"], superuser_allowed=True).api_url)
-    with psycopg.connect(server.line["database"]) as owner:
-        row = owner.execute(
-            "SELECT w.id, w.slug, w.role, p.id, p.slug FROM control.project AS p JOIN control.workspace AS w ON w.id = p.workspace_id "
-            "WHERE p.slug = %s",
-            (graph.project,),
-        ).fetchone()
-        assert row is not None
-    database = await Database.open(api_url, max_size=8)
-    project = ProjectRef(*row)
-    async with database.read(project) as tx:
-        assert tx.space is not None
-        return database, Room(database, project, tx.space)
+    database = await Database.open(await api_login(server), max_size=8)
+    return database, Room(database, *await find_project(server, database, graph.project))
 
 
 def _compiling() -> None:
@@ -148,19 +135,7 @@ def _watch(server: Running, ended: threading.Event, peaks: list[float]) -> None:
     with psycopg.connect(server.line["database"], autocommit=True) as owner:
         while not ended.wait(0.05):
             rows = owner.execute("SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
-            peaks.append(_held([pid for (pid,) in rows.fetchall()]))
-
-
-def _held(backends: Iterable[int]) -> float:
-    """Megabytes that are not shared memory."""
-    held = 0
-    for pid in backends:
-        try:
-            memory = psutil.Process(pid).memory_info()
-        except psutil.NoSuchProcess:
-            continue
-        held += memory.rss - memory.shared
-    return held / 1e6
+            peaks.append(sum(held_mb(pid) for (pid,) in rows.fetchall()))
 
 
 async def _beside_engines(graph: Graph, room: Room, questions: int) -> None:

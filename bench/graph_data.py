@@ -14,6 +14,8 @@ import psycopg
 
 from bench.running import Running
 from bench.vectors import CLUSTERS, copy_vectors
+from service.db.queries import load
+from service.db.transaction import bind_schema
 
 EVENTS, ENTITIES, PARTICIPATIONS, DIM = 100_000, 20_000, 400_000, 384
 
@@ -120,7 +122,4 @@ def _store(owner: "psycopg.Connection[Any]", graph: Graph) -> None:
 
 def _index(owner: "psycopg.Connection[Any]", graph: Graph) -> None:
     owner.execute("SELECT set_config('maintenance_work_mem', %s, false)", (f"{400 * graph.copies}MB",))
-    owner.execute(
-        f"CREATE INDEX vector_{graph.space}_hnsw_0 ON vector_{graph.space} USING hnsw (vector halfvec_cosine_ops) "
-        "WITH (m = 16, ef_construction = 64) WHERE kind = 0"
-    )
+    owner.execute(bind_schema(load("project", "index")["create_index_0"].sql, graph.schema, graph.space).encode())

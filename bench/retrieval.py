@@ -15,15 +15,13 @@ from typing import Any
 
 import msgspec
 
+from bench.inside import open_rooms
 from bench.running import Running, await_vectors, running
-from service.app import choose_provider, open_services
 from service.db.scope import ProjectRef
 from service.operations.operation import Services
 from service.search.parse import SearchRequest, SearchSettings
 from service.search.run import memory_query
-from service.settings import Settings
 from service.surface.cli.greeting import own_caller
-from service.tenants.migrate import migrate
 
 _ONLY = {"fts_weight": 0.0, "entity_weight": 0.0, "graph_weight": 0.0, "vector_weight": 0.0}
 MIXES: dict[str, SearchSettings] = {
@@ -89,9 +87,7 @@ def _fitted(line: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _ask(server: Running, conversations: Sequence[Conversation], refs: Sequence[dict[str, str]]) -> None:
-    settings = Settings()
-    api_url = await asyncio.to_thread(lambda: migrate(server.line["database"], superuser_allowed=True).api_url)
-    async with open_services(settings, api_url, choose_provider(settings)) as services:
+    async with open_rooms(server) as services:
         caller = await own_caller(server.line["key"], services)
         projects = [await services.scopes.one(caller, None, f"c{number}") for number in range(len(conversations))]
         print(f"{'':28}  R@10   R@5    MRR   session@5")

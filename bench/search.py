@@ -24,14 +24,14 @@ from bench import search_by_hand
 from bench.corpus import Corpus
 from bench.graph_room import Waiting
 from bench.growing import grow
+from bench.inside import find_project, open_rooms
 from bench.running import Running, await_indexes, fill, running
 from bench.search_by_hand import Statement
 from bench.timing import Times, percentiles
 from bench.vectors import store_vectors
-from service.app import choose_provider, open_services
 from service.db.embedded.payload import find_payload
 from service.db.pools import Database
-from service.db.scope import ProjectRef
+from service.db.scope import ProjectRef, SpaceRef
 from service.db.transaction import Tx, bind_schema
 from service.operations.operation import Services
 from service.operations.searching import MemoryQuery, memory_query
@@ -39,13 +39,11 @@ from service.search.compile import Compiled, compile_seeds
 from service.search.near import prepare
 from service.search.parse import SearchSettings
 from service.search.stages import Stage
-from service.settings import Settings
 from service.surface.cli.greeting import own_caller
-from service.tenants.migrate import migrate
 
 CLIENTS = 16
 _SIZES = """
-SELECT count(*) FILTER (WHERE true) AS vectors, pg_total_relation_size('{schema}.passage') AS passages,
+SELECT count(*) AS vectors, pg_total_relation_size('{schema}.passage') AS passages,
     pg_relation_size('{schema}.vector_{space}') AS heap, pg_indexes_size('{schema}.vector_{space}') AS indexes
 FROM {schema}.vector_{space}
 """
@@ -87,10 +85,8 @@ def _measure(server: Running, corpus: Corpus, questions: int) -> Times:
 
 
 async def _alone(server: Running, asked: Sequence[str]) -> Times:
-    settings = Settings()
-    api_url = await asyncio.to_thread(lambda: migrate(server.line["database"], superuser_allowed=True).api_url)
-    async with open_services(settings, api_url, choose_provider(settings)) as services:
-        project, space = await _place(server, services.database)
+    async with open_rooms(server) as services:
+        project, space = await find_project(server, services.database, server.line["project"])
         _print_sizes(server, project, space)
         captured = [await _capture(server, services, project, space, text) for text in asked]
         await _beside_hand(services.database, project, captured)
@@ -99,30 +95,16 @@ async def _alone(server: Running, asked: Sequence[str]) -> Times:
     return rest
 
 
-async def _place(server: Running, database: Database) -> tuple[ProjectRef, int]:
+def _print_sizes(server: Running, project: ProjectRef, space: SpaceRef) -> None:
     with psycopg.connect(server.line["database"]) as owner:
-        row = owner.execute(
-            "SELECT w.id, w.slug, w.role, p.id, p.slug FROM control.project AS p JOIN control.workspace AS w ON w.id = p.workspace_id "
-            "WHERE p.slug = %s",
-            (server.line["project"],),
-        ).fetchone()
-    assert row is not None
-    project = ProjectRef(*row)
-    async with database.read(project) as tx:
-        assert tx.space is not None
-        return project, tx.space.id
-
-
-def _print_sizes(server: Running, project: ProjectRef, space: int) -> None:
-    with psycopg.connect(server.line["database"]) as owner:
-        row = owner.execute(_SIZES.format(schema=project.schema, space=space)).fetchone()
+        row = owner.execute(_SIZES.format(schema=project.schema, space=space.id)).fetchone()
     assert row is not None
     vectors, passages, heap, indexes = row
     each = f"{indexes / vectors:.0f} bytes of index a vector"
     print(f"{vectors:,} vectors: {heap / 1e6:.0f} MB, their indexes {indexes / 1e6:.0f} MB ({each}); passages {passages / 1e6:.0f} MB")
 
 
-async def _capture(server: Running, services: Services, project: ProjectRef, space: int, text: str) -> Captured:
+async def _capture(server: Running, services: Services, project: ProjectRef, space: SpaceRef, text: str) -> Captured:
     """Asks one question and keeps the statements with their values."""
     seen: list[tuple[Compiled, Mapping[str, Any]]] = []
     plain = Stage.ask
@@ -137,16 +119,16 @@ async def _capture(server: Running, services: Services, project: ProjectRef, spa
         await _ask(server, services, text)
     finally:
         Stage.ask = plain  # type: ignore[method-assign]
-    ours = [Statement(bind_schema(statement.sql, project.schema, space), statement.bind(values)) for statement, values in seen]
+    ours = [Statement(bind_schema(statement.sql, project.schema, space.id), statement.bind(values)) for statement, values in seen]
     return Captured(text, ours, await _by_hand(services.database, project, space, [values for _, values in seen]))
 
 
-async def _by_hand(database: Database, project: ProjectRef, space: int, values: Sequence[Mapping[str, Any]]) -> list[Statement]:
+async def _by_hand(database: Database, project: ProjectRef, space: SpaceRef, values: Sequence[Mapping[str, Any]]) -> list[Statement]:
     """Each stream by hand for the values that ours took; the graph starts from the same events and pages."""
     ways: list[tuple[str, Callable[[Mapping[str, Any]], Statement]]] = [
         ("candidates", search_by_hand.words),
         ("entities", search_by_hand.names),
-        ("nearest", partial(search_by_hand.near, table=f"vector_{space}")),
+        ("nearest", partial(search_by_hand.near, table=f"vector_{space.id}")),
     ]
     found = [make(each) for name, make in ways for each in values if name in each]
     last = next(each for each in values if "take" in each)
@@ -244,7 +226,11 @@ def _print_pgbench(server: Running, project: ProjectRef, captured: Sequence[Capt
         for number, question in enumerate(captured):
             file = Path(folder) / f"{number}.sql"
             lines = ["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;", f"SET LOCAL search_path = {project.schema}, ext;"]
-            lines += ["SET LOCAL hnsw.ef_search = 200;", *(_write(each, owner) for each in question.ours), "COMMIT;"]
+            lines += [
+                f"SET LOCAL hnsw.ef_search = {SearchSettings().ef_search};",
+                *(_write(each, owner) for each in question.ours),
+                "COMMIT;",
+            ]
             file.write_text("\n".join(lines))
             command += ["-f", str(file)]
         shown = subprocess.run([*command, server.line["database"]], capture_output=True, text=True, check=True).stdout

@@ -8,7 +8,9 @@ from typing import Any
 
 import msgspec
 
-_LIMIT = 200
+from service.search.parse import SearchSettings
+
+_LIMIT = SearchSettings().stream_size
 
 _NAMES = f"""
 WITH named AS MATERIALIZED (

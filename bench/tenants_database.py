@@ -9,9 +9,9 @@ import time
 from types import TracebackType
 
 import msgspec
-import psutil
 import psycopg
 
+from bench.inside import held_mb
 from bench.running import Running
 from bench.timing import percentiles
 from service.db.queries import load
@@ -90,17 +90,9 @@ class Watched:
             while not self._ended.wait(0.2):
                 rows = owner.execute(_BACKENDS).fetchall()
                 self.seen.update(rows)
-                held = [_held(pid) for pid, _ in rows]
+                held = [held_mb(pid) for pid, _ in rows]
                 self.most = max([self.most, *held])
                 self.most_together = max(self.most_together, sum(held))
-
-
-def _held(pid: int) -> float:
-    try:
-        memory = psutil.Process(pid).memory_info()
-    except psutil.NoSuchProcess:
-        return 0.0
-    return (memory.rss - memory.shared) / 1e6
 
 
 def print_due(server: Running) -> None:
