@@ -1,52 +1,13 @@
 """A database server and a Redis for these tests alone, since everything on them is searched; and models that make vectors."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 import pytest
-import pytest_asyncio
 
-from service.db.embedded import EmbeddedServer, start_embedded
-from service.db.owner import OwnerDatabase
-from service.db.pools import Database
-from service.tenants.migrate import MigrationReport, migrate
-from tests.conftest import Memory, Projects
 from tests.integration.access.redis_server import RedisServer
+from tests.integration.own_server import database, memory, migrated, owner, projects, server
 
-
-@pytest.fixture(scope="package")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    started = start_embedded(tmp_path_factory.mktemp("forgetting"))
-    yield started
-    started.stop()
-
-
-@pytest.fixture(scope="package")
-def migrated(server: EmbeddedServer) -> MigrationReport:
-    return migrate(server.owner_url, superuser_allowed=True)
-
-
-@pytest_asyncio.fixture(scope="package", loop_scope="session")
-async def database(migrated: MigrationReport) -> AsyncIterator[Database]:
-    opened = await Database.open(migrated.api_url, max_size=10)
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture(scope="package")
-def projects(server: EmbeddedServer, migrated: MigrationReport) -> Projects:
-    return Projects(server.owner_url)
-
-
-@pytest.fixture(scope="package")
-def memory(database: Database) -> Memory:
-    return Memory(database)
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def owner(server: EmbeddedServer) -> AsyncIterator[OwnerDatabase]:
-    opened = OwnerDatabase(server.owner_url)
-    yield opened
-    await opened.close()
+__all__ = ["database", "memory", "migrated", "owner", "projects", "server"]
 
 
 @pytest.fixture(scope="package")

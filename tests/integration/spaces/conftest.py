@@ -1,20 +1,16 @@
 """A database server for these tests alone, since a change of model concerns every project on it; and models that are quick."""
 
 import random
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
-import pytest
-import pytest_asyncio
-
-from service.db.embedded import EmbeddedServer, start_embedded
 from service.db.owner import OwnerDatabase
-from service.db.pools import Database
 from service.embed.backfill import Backfill, Round
 from service.embed.indexes import build_indexes
 from service.embed.provider import Embedded, EmbeddingUnavailable, Failed, Space, Vector, checked
 from service.embed.spaces import BackfillLimits
-from service.tenants.migrate import MigrationReport, migrate
-from tests.conftest import Memory, Projects
+from tests.integration.own_server import database, memory, migrated, owner, projects, server
+
+__all__ = ["database", "memory", "migrated", "owner", "projects", "server"]
 
 LIMITS = BackfillLimits(exact_candidates=60, grace_s=3600)
 
@@ -62,39 +58,3 @@ async def drain(backfill: Backfill, owner: OwnerDatabase) -> Round:
             await build_indexes(owner, each)
         if not done.more and not done.unindexed:
             return total
-
-
-@pytest.fixture(scope="package")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    started = start_embedded(tmp_path_factory.mktemp("spaces"))
-    yield started
-    started.stop()
-
-
-@pytest.fixture(scope="package")
-def migrated(server: EmbeddedServer) -> MigrationReport:
-    return migrate(server.owner_url, superuser_allowed=True)
-
-
-@pytest_asyncio.fixture(scope="package", loop_scope="session")
-async def database(migrated: MigrationReport) -> AsyncIterator[Database]:
-    opened = await Database.open(migrated.api_url, max_size=10)
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture(scope="package")
-def projects(server: EmbeddedServer, migrated: MigrationReport) -> Projects:
-    return Projects(server.owner_url)
-
-
-@pytest.fixture(scope="package")
-def memory(database: Database) -> Memory:
-    return Memory(database)
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def owner(server: EmbeddedServer) -> AsyncIterator[OwnerDatabase]:
-    opened = OwnerDatabase(server.owner_url)
-    yield opened
-    await opened.close()
