@@ -14,7 +14,6 @@ from service.access.scope import Scopes
 from service.db.embedded import EmbeddedServer
 from service.db.pools import Database
 from service.db.scope import ProjectRef
-from service.errors import Conflict, DatabaseBusy
 from service.memory import export_format as form
 from service.memory.correct import Correction, correct_event
 from service.memory.export import export_project
@@ -288,66 +287,3 @@ async def test_what_was_forgotten_is_in_no_export(database: Database, source: Pr
     await Forgetting(database, source).page(f"notes/{WORD}.md")
     await Forgetting(database, source).session(f"run {WORD}")
     assert WORD.encode() not in await taken(database, source)
-
-
-async def test_a_line_that_no_export_holds_is_refused_alone(database: Database, memory: Memory, project: ProjectRef) -> None:
-    event: dict[str, Any] = {
-        "line": "event", "id": 1, "session": None, "kind": "note", "summary": "Good", "content": None, "timestamp": None,
-        "author": None, "ingest_key": None, "created_at": "2026-01-01T00:00:00Z", "entities": [], "tags": [],
-    }  # fmt: skip
-    lines = [
-        event,
-        {**event, "id": 2, "summary": ""},
-        {**event, "id": 3, "summary": "x" * 501},
-        {**event, "id": 2**60},
-        {**event, "id": 4, "more": 1},
-        "text",
-        None,
-        {"line": "next_link", "from_id": 1, "to_id": 77, "source": "thread"},
-        {"line": "next_link", "from_id": 1, "to_id": 1, "source": "thread"},
-        {"line": "alias", "a": {"name": "A", "type": "t"}, "b": {"name": "B", "type": "t"}, "confidence": 1, "asserted_by": None, "asserted_at": "2026-01-01T00:00:00Z"},
-        {**event, "id": 5, "summary": "NUL \x00 and a key AKIAIOSFODNN7EXAMPLQ", "tags": [{"path": "t", "kind": "contains"}]},
-        {"line": "finish", "numbers": {"events": 50, "pages": 0}},
-    ]  # fmt: skip
-    results = await restore_lines(database, project, lines)
-    assert [result.code for result in results] == [
-        None, "invalid_request", "too_long", "invalid_request", "invalid_request", "invalid_request", "invalid_request",
-        "not_found", "invalid_request", "not_found", None, None,
-    ]  # fmt: skip
-    (saved,) = await memory.save(project, [{"summary": "Next"}])
-    assert saved == "evt_51"
-    rows = await memory.rows(project, "SELECT summary FROM m_0.event WHERE id = 5")
-    assert "\ufffd" in rows[0]["summary"]
-
-
-async def test_lines_that_cannot_stand_together_change_nothing(database: Database, memory: Memory, project: ProjectRef) -> None:
-    uuid = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
-    session = {"line": "session", "uuid": uuid, "agent": None, "started_at": "2026-01-01T00:00:00Z", "ended_at": None}
-    event = {
-        "line": "event", "id": 1, "session": uuid, "kind": "note", "summary": "Good", "content": None, "timestamp": None,
-        "author": None, "ingest_key": None, "created_at": "2026-01-01T00:00:00Z", "entities": [], "tags": [],
-    }  # fmt: skip
-    with pytest.raises(Conflict):
-        await restore_lines(database, project, [{**session, "name": "another's"}, event])
-    for table in ("session", "event", "passage"):
-        assert await memory.rows(project, f"SELECT 1 FROM m_0.{table}") == []
-
-
-async def test_few_exports_at_once(database: Database, memory: Memory, project: ProjectRef) -> None:
-    await memory.save(project, [{"summary": "one"}])
-    async with database.read_long(project), database.read_long(project):
-        with pytest.raises(DatabaseBusy):
-            await taken(database, project)
-    assert (await taken(database, project)).count(b"\n") == 3
-
-
-async def test_one_state_is_exported_while_others_write(database: Database, memory: Memory, project: ProjectRef) -> None:
-    await memory.save(project, [{"summary": f"old {n} " + "x" * 400, "content": "y" * 2000, "session": "s"} for n in range(300)])
-    pieces = export_project(database, project)
-    first = await anext(pieces)
-    await memory.save(project, [{"summary": "new", "session": "t"}])
-    await Forgetting(database, project).session("s")
-    lines = (first + b"".join([piece async for piece in pieces])).splitlines()
-    header = msgspec.json.decode(lines[0], type=form.Header)
-    assert (header.counts["event"], header.counts["session"]) == (300, 1)
-    assert sum(line.startswith(b'{"line":"event",') for line in lines) == 300

@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from service.errors import InvalidSetting
 from service.remote import Endpoint, Retries, Secret
 from service.search.rerank import Judged, NoJudgement, rerank
-from service.search.rerankers.choose import RERANKERS, choose_reranker
+from service.search.rerankers.choose import RERANKERS
 from service.search.rerankers.remote import RemoteReranker, RerankOptions
-from service.settings import Settings
 from tests.integration.embed.misbehaving import (
     GOSSIP,
     HANG,
@@ -292,18 +290,3 @@ async def test_a_chat_model_that_refuses_a_schema_is_asked_plainly() -> None:
             assert (await rerank(reranker, QUERY, TEXTS, 10_000)).order == BEST_FIRST
         assert len(server.calls) == 4
         await reranker.close()
-
-
-@pytest.mark.parametrize("settings", [Settings(rerank_provider="rerank"), Settings(rerank_provider="chat")])
-def test_what_is_missing_is_named(settings: Settings) -> None:
-    with pytest.raises(InvalidSetting) as caught:
-        choose_reranker(settings)
-    assert "MUNIMENT_RERANK_" in str(caught.value.hint)
-
-
-async def test_settings_make_a_reranker() -> None:
-    assert choose_reranker(Settings()) is None
-    made = choose_reranker(Settings(rerank_provider="chat", rerank_model="m", rerank_key=KEY))
-    assert made is not None
-    assert (made.provider, made.model) == ("chat", "m")
-    await made.close()
