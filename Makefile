@@ -46,7 +46,7 @@ test-isolation: $(TESTED) programs ## Run only the tests that try to get in wher
 	$(BIN)/python -m pytest tests/isolation tests/integration/sqltool tests/integration/access $(ARGS)
 
 test-deep: $(TESTED) ## Run the long property tests of the graph language (half an hour; seeds are printed)
-	MUNIMENT_DEEP=1 MUNIMENT_GRAPH_PAIRS=20000 $(BIN)/python -m pytest tests/property/graph tests/integration/graph/test_budgets.py -s $(ARGS)
+	MUNIMENT_DEEP=1 MUNIMENT_GRAPH_PAIRS=20000 $(BIN)/python -m pytest tests/property/graph tests/integration/graph/test_budgets.py -s --timeout=0 $(ARGS)
 
 check: $(TESTED) ## Lint, types, the layers' contracts, the SQL
 	$(BIN)/ruff check .

@@ -1,4 +1,7 @@
-"""A server of embeddings: those of the local model, in the words of OpenAI and of Ollama."""
+"""A server of embeddings: those of the local model, in the words of OpenAI and of Ollama.
+
+And a database server for these tests alone, since their workers embed whatever all projects on it hold.
+"""
 
 import asyncio
 import json
@@ -17,6 +20,9 @@ from service.remote import Retries, Secret
 from tests.conftest import Projects
 from tests.integration.embed.house import House
 from tests.integration.embed.misbehaving import KEY, Call, Misbehaving, Reply, misbehaving
+from tests.integration.own_server import database, memory, migrated, owner, projects, server
+
+__all__ = ["database", "memory", "migrated", "owner", "projects", "server"]
 
 MakeRemote = Callable[..., Awaitable[EmbeddingProvider]]
 BELOW = {"openai": "/v1", "ollama": ""}
@@ -45,13 +51,6 @@ def reply_with(call: Call, vectors: list[object] | list[list[float]]) -> Reply:
         return Reply(body=json.dumps({"model": "m", "embeddings": vectors}).encode())
     data = [{"object": "embedding", "index": place, "embedding": vector} for place, vector in enumerate(vectors)]
     return Reply(body=json.dumps({"object": "list", "data": data, "model": "m", "usage": {"total_tokens": 1}}).encode())
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def owner(server: EmbeddedServer) -> AsyncIterator[OwnerDatabase]:
-    opened = OwnerDatabase(server.owner_url)
-    yield opened
-    await opened.close()
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

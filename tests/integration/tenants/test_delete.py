@@ -132,9 +132,9 @@ async def test_a_project_that_is_written_read_and_embedded(
         await delete_project(database, project)
 
     users = [asyncio.create_task(use(n)) for n in range(6)]
-    await backfill.run_round()
+    await backfill.run_round([project.project_id])
     await drop()
-    await backfill.run_round()
+    await backfill.run_round([project.project_id])
     assert max(await asyncio.gather(*users)) > 0
     await owner.close()
     assert len(ids) == 50
