@@ -32,8 +32,11 @@ _SET: Final = "SELECT set_config(s.name, s.value, true) FROM unnest($1::text[], 
 
 @lru_cache(maxsize=4096)
 def bind_schema(sql: str, schema: str, space: int | None) -> str:
-    """Puts the project's schema and its current space, both made from ids, where `sql` says `m_0` and `vector_0`."""
-    text = sql.replace("m_0.", schema + ".")
+    """Puts the project's schema and its current space, both made from ids, where `sql` says `m_0` and `vector_0`.
+
+    A schema's functions bear its name, `m_0_save_page`: Postgres finds a function by its name among those of all schemas.
+    """
+    text = sql.replace("m_0.m_0_", f"{schema}.{schema}_").replace("m_0.", schema + ".")
     if space is not None:
         return text.replace("vector_0", f"vector_{space:d}")
     if "vector_0" in text:

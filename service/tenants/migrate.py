@@ -94,7 +94,7 @@ def apply_area(owner: Owner, area: Area, schema: str, vectors: str, phase: Phase
     if mark not in known:
         pending.append((mark, functions_of(area)))
     for name, text in pending:
-        owner.execute(text.encode())
+        owner.execute((text.replace("m_0_", f"{schema}_") if area == "project" else text).encode())
         run(owner, queries["note_migration"], name)
     if pending and role:
         owner.execute(read_sql("project", "grants.sql").replace("{role}", role).encode())

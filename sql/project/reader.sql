@@ -1,11 +1,11 @@
 -- The way of free SQL into a project: one function that the project's own reader role owns. Names in braces are put in.
 -- Inside a security definer function Postgres refuses to change the role, and inside a stable one to write; the reader may read
 -- the views and nothing else. Dropped first, since the owner of the schema may drop the reader's function but not replace it.
-DROP FUNCTION IF EXISTS read_rows(text, text[], integer, integer, bigint);
+DROP FUNCTION IF EXISTS m_0_read_rows(text, text[], integer, integer, bigint);
 
 -- question: one query that was checked, its parameters written as elements of $1; width: the number of its columns.
 -- Out: each row as JSON under the keys c1, c2, …; a null last when most_bytes was reached.
-CREATE FUNCTION read_rows(question text, arguments text[], width integer, most_rows integer, most_bytes bigint)
+CREATE FUNCTION m_0_read_rows(question text, arguments text[], width integer, most_rows integer, most_bytes bigint)
 RETURNS SETOF text
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = {schema}, pg_temp
@@ -41,8 +41,8 @@ BEGIN
     END IF;
 END
 $$;
-REVOKE ALL ON FUNCTION read_rows(text, text[], integer, integer, bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION read_rows(text, text[], integer, integer, bigint) TO {role};
+REVOKE ALL ON FUNCTION m_0_read_rows(text, text[], integer, integer, bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION m_0_read_rows(text, text[], integer, integer, bigint) TO {role};
 GRANT SELECT ON
     events, entities, event_entities, tags, event_tags, sessions, next_links, resolutions, aliases, pages, page_links
     TO {reader};
@@ -50,6 +50,6 @@ GRANT SELECT ON
 -- Giving a function away takes the right to become its owner, and the owner's right to make it: both for this moment alone.
 GRANT {reader} TO CURRENT_USER;
 GRANT USAGE, CREATE ON SCHEMA {schema} TO {reader};
-ALTER FUNCTION read_rows(text, text[], integer, integer, bigint) OWNER TO {reader};
+ALTER FUNCTION m_0_read_rows(text, text[], integer, integer, bigint) OWNER TO {reader};
 REVOKE CREATE ON SCHEMA {schema} FROM {reader};
 REVOKE {reader} FROM CURRENT_USER;

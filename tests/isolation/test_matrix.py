@@ -94,7 +94,7 @@ async def world(database: Database, memory: Memory, projects: Projects) -> Async
 
 async def _empty(database: Database, project: ProjectRef, ids: list[str]) -> None:
     async with database.write(project) as tx:
-        await tx.fetch("SELECT m_0.delete_events($1::bigint[])", [int(each[4:]) for each in ids])
+        await tx.fetch("SELECT m_0.m_0_delete_events($1::bigint[])", [int(each[4:]) for each in ids])
 
 
 def _targets(world: World, kind: str) -> list[dict[str, str]]:

@@ -82,7 +82,7 @@ HOSTILE = [
     "SELECT summary FROM {sibling}.events",
     "SELECT summary FROM {sibling}.event",
     "SELECT null::{sibling}.event",
-    "SELECT line FROM {sibling}.read_rows('SELECT summary FROM events', '{{}}', 1, 9, 999) AS r (line)",
+    "SELECT line FROM {sibling}.{sibling}_read_rows('SELECT summary FROM events', '{{}}', 1, 9, 999) AS r (line)",
     "SELECT query_to_xml('SELECT summary FROM {sibling}.event', true, false, '')",
     "SELECT query_to_xml('SELECT summary FROM {foreign}.events', true, false, '')",
     "SELECT table_to_xml('{sibling}.event', true, false, '')",
@@ -119,8 +119,8 @@ HOSTILE = [
     "SELECT query_to_xml('DELETE FROM {own}.event', true, false, '')",
     "SELECT query_to_xml('CREATE TABLE {own}.extra ()', true, false, '')",
     "SELECT query_to_xml('COMMIT', true, false, '')",
-    "SELECT {own}.save_events('[]'::jsonb)",
-    "SELECT {own}.delete_events('{{1}}')",
+    "SELECT {own}.{own}_save_events('[]'::jsonb)",
+    "SELECT {own}.{own}_delete_events('{{1}}')",
     "SELECT summary FROM events FOR UPDATE",
     "SELECT set_config('transaction_read_only', 'off', true)",
     "SELECT lo_create(4711)",
@@ -275,13 +275,12 @@ async def test_the_reader_has_rights_on_its_views_alone_and_nobody_becomes_it(wo
 
 
 async def test_the_function_is_for_the_workspaces_role_alone(world: World) -> None:
-    function = "read_rows(text, text[], integer, integer, bigint)"
+    own, foreign = (f"{s}.{s}_read_rows(text, text[], integer, integer, bigint)" for s in (world.own.schema, world.foreign.schema))
     with owner_connection(world.owner_url) as owner:
         row = owner.execute(
-            f"SELECT has_function_privilege($1, '{world.own.schema}.{function}', 'EXECUTE') AS own, "
-            f"has_function_privilege($2, '{world.own.schema}.{function}', 'EXECUTE') AS login, "
-            f"has_function_privilege($1, '{world.foreign.schema}.{function}', 'EXECUTE') AS foreign",
-            (world.own.role, world.login),
+            "SELECT has_function_privilege($1, $3, 'EXECUTE') AS own, has_function_privilege($2, $3, 'EXECUTE') AS login, "
+            "has_function_privilege($1, $4, 'EXECUTE') AS foreign",
+            (world.own.role, world.login, own, foreign),
         ).fetchone()
     assert row == {"own": True, "login": False, "foreign": False}
 

@@ -66,7 +66,8 @@ BEGIN
     SELECT i.vector_schema INTO vectors FROM control.instance AS i;
     EXECUTE format('CREATE SCHEMA %I', schema_name);
     PERFORM set_config('search_path', format('%I, %I, pg_temp', schema_name, vectors), true);
-    EXECUTE replace((SELECT t.sql FROM control.template AS t WHERE t.name = 'project'), '{role}', quote_ident(role_name));
+    EXECUTE replace(replace((SELECT t.sql FROM control.template AS t WHERE t.name = 'project'),
+        'm_0_', schema_name || '_'), '{role}', quote_ident(role_name));
     EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I', schema_name, role_name);
     PERFORM control.add_reader(schema_name, role_name);
     IF space_id IS NOT NULL THEN
@@ -88,7 +89,7 @@ BEGIN
         EXECUTE format('CREATE ROLE %I NOLOGIN', reader);
     END IF;
     PERFORM set_config('search_path', format('%I, pg_temp', schema_name), true);
-    EXECUTE replace(replace(replace((SELECT t.sql FROM control.template AS t WHERE t.name = 'reader'),
+    EXECUTE replace(replace(replace(replace((SELECT t.sql FROM control.template AS t WHERE t.name = 'reader'), 'm_0_', schema_name || '_'),
         '{schema}', quote_ident(schema_name)), '{role}', quote_ident(role_name)), '{reader}', quote_ident(reader));
 END
 $$;

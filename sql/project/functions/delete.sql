@@ -1,6 +1,6 @@
 -- Deleting takes the counter's row first, as every writer does; the triggers keep the statistics. The worker counts vectors anew.
 
-CREATE OR REPLACE FUNCTION delete_events(wanted bigint[]) RETURNS bigint[]
+CREATE OR REPLACE FUNCTION m_0_delete_events(wanted bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 DECLARE
@@ -23,7 +23,7 @@ END
 $$;
 
 -- Out: the number of the page that is gone, null when there was none; `stands` is the version that stands when `expected` differs.
-CREATE OR REPLACE FUNCTION delete_page(wanted text, expected integer, OUT id bigint, OUT stands integer)
+CREATE OR REPLACE FUNCTION m_0_delete_page(wanted text, expected integer, OUT id bigint, OUT stands integer)
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 BEGIN
@@ -34,7 +34,7 @@ BEGIN
         RETURN;
     END IF;
     stands := NULL;
-    DELETE FROM page AS p WHERE p.id = delete_page.id;
+    DELETE FROM page AS p WHERE p.id = m_0_delete_page.id;
     PERFORM control.mark_due(substr(current_schema(), 3)::bigint);
 END
 $$;

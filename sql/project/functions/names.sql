@@ -1,7 +1,7 @@
 -- Entities and tags by name, made when they are new. Callers hold the counter's row.
 
 -- wanted: [{"name", "type", "folded"}], each pair once.
-CREATE OR REPLACE FUNCTION ensure_entities(wanted jsonb) RETURNS void
+CREATE OR REPLACE FUNCTION m_0_ensure_entities(wanted jsonb) RETURNS void
 LANGUAGE sql
 AS $$
     WITH fresh AS (
@@ -19,7 +19,7 @@ AS $$
 $$;
 
 -- wanted: [{"path", "leaf", "folded"}].
-CREATE OR REPLACE FUNCTION ensure_tags(wanted jsonb) RETURNS void
+CREATE OR REPLACE FUNCTION m_0_ensure_tags(wanted jsonb) RETURNS void
 LANGUAGE sql
 AS $$
     WITH fresh AS (

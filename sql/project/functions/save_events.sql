@@ -12,7 +12,7 @@
 --
 -- A batch is small beside the tables, of which the planner knows little while they grow: everything is looked up in an index, and no table
 -- is read whole to be joined with a few rows.
-CREATE OR REPLACE FUNCTION save_events(batch jsonb)
+CREATE OR REPLACE FUNCTION m_0_save_events(batch jsonb)
 RETURNS TABLE ("row" integer, item integer, part integer, id bigint, known boolean, problem text)
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
@@ -77,10 +77,10 @@ BEGIN
             AS e (row integer, session text, kind text, summary text, content text, at timestamptz, author text, key text)
         WHERE given[e.row] IS NOT NULL;
 
-        PERFORM link_names(batch, given, times);
-        PERFORM link_events(batch, given);
+        PERFORM m_0_link_names(batch, given, times);
+        PERFORM m_0_link_events(batch, given);
 
-        PERFORM save_passages(batch -> 'passages', given);
+        PERFORM m_0_save_passages(batch -> 'passages', given);
         UPDATE counter SET events = held.events + stored;
         PERFORM control.mark_due(substr(current_schema(), 3)::bigint);
     END IF;
@@ -94,7 +94,7 @@ $$;
 
 -- The passages of the rows that are stored, after the last number given. Those of much text come in several calls, in the order of their
 -- rows, in the transaction that holds the counter's row.
-CREATE OR REPLACE FUNCTION save_passages(pieces jsonb, given bigint[]) RETURNS void
+CREATE OR REPLACE FUNCTION m_0_save_passages(pieces jsonb, given bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 DECLARE
@@ -111,7 +111,7 @@ END
 $$;
 
 -- The entities and tags of the rows that are stored; a row names each of them once.
-CREATE OR REPLACE FUNCTION link_names(batch jsonb, given bigint[], times timestamptz[]) RETURNS void
+CREATE OR REPLACE FUNCTION m_0_link_names(batch jsonb, given bigint[], times timestamptz[]) RETURNS void
 LANGUAGE plpgsql
 AS $$
 DECLARE
@@ -122,23 +122,22 @@ BEGIN
         SELECT jsonb_agg(x) INTO entities FROM jsonb_array_elements(entities) AS x WHERE given[(x ->> 'row')::integer] IS NOT NULL;
         SELECT jsonb_agg(x) INTO tags FROM jsonb_array_elements(tags) AS x WHERE given[(x ->> 'row')::integer] IS NOT NULL;
     END IF;
-    PERFORM ensure_entities(entities);
+    PERFORM m_0_ensure_entities(entities);
     INSERT INTO participation (event_id, entity_id, "timestamp")
     SELECT given[x.row], e.id, times[x.row]
     FROM jsonb_to_recordset(entities) AS x (row integer, name text, type text)
         JOIN entity AS e ON e.name = x.name AND e.type = x.type;
 
-    PERFORM ensure_tags(tags);
+    PERFORM m_0_ensure_tags(tags);
     INSERT INTO membership (event_id, tag_id, kind, "timestamp")
     SELECT given[x.row], t.id, x.kind, times[x.row]
     FROM jsonb_to_recordset(tags) AS x (row integer, path text, kind text)
         JOIN tag AS t ON t.path = x.path;
 END
 $$;
-DROP FUNCTION IF EXISTS link_names(jsonb, bigint[]);
 
 -- What leads from event to event: the thread, the order of an item's parts, the plans that the item realized.
-CREATE OR REPLACE FUNCTION link_events(batch jsonb, given bigint[]) RETURNS void
+CREATE OR REPLACE FUNCTION m_0_link_events(batch jsonb, given bigint[]) RETURNS void
 LANGUAGE plpgsql
 AS $$
 BEGIN

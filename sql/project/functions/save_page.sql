@@ -5,7 +5,7 @@
 --         "passages": [{"number", "title_path", "text", "words", "length"}]}
 -- `expected` 0 means that the page must not stand yet. Out: the page's number and version; `outcome` is created, updated, unchanged
 -- (the same text makes no version) or conflict (nothing was written; the version is the one that stands).
-CREATE OR REPLACE FUNCTION save_page(input jsonb)
+CREATE OR REPLACE FUNCTION m_0_save_page(input jsonb)
 RETURNS TABLE (id bigint, version integer, outcome text)
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
@@ -40,9 +40,9 @@ BEGIN
     END IF;
 
     UPDATE page AS p SET names = wanted.names WHERE p.id = old.id AND p.names <> wanted.names;
-    PERFORM link_page(input, old.id);
+    PERFORM m_0_link_page(input, old.id);
     IF outcome <> 'unchanged' THEN
-        PERFORM replace_passages(input -> 'passages', old.id);
+        PERFORM m_0_replace_passages(input -> 'passages', old.id);
         PERFORM control.mark_due(substr(current_schema(), 3)::bigint);
         old.version := old.version + 1;
     END IF;
@@ -51,14 +51,14 @@ END
 $$;
 
 -- Links, entities and tags of a page are those of its newest text.
-CREATE OR REPLACE FUNCTION link_page(input jsonb, page bigint) RETURNS void
+CREATE OR REPLACE FUNCTION m_0_link_page(input jsonb, page bigint) RETURNS void
 LANGUAGE plpgsql
 AS $$
 BEGIN
     DELETE FROM page_link AS l WHERE l.from_id = page AND NOT (input -> 'links' ? l.target);
     INSERT INTO page_link (from_id, target) SELECT page, x FROM jsonb_array_elements_text(input -> 'links') AS x ON CONFLICT DO NOTHING;
 
-    PERFORM ensure_entities(input -> 'entities');
+    PERFORM m_0_ensure_entities(input -> 'entities');
     INSERT INTO page_entity (page_id, entity_id)
     SELECT page, e.id FROM jsonb_to_recordset(input -> 'entities') AS x (name text, type text)
         JOIN entity AS e ON e.name = x.name AND e.type = x.type
@@ -67,7 +67,7 @@ BEGIN
     WHERE pe.page_id = page AND e.id = pe.entity_id
         AND NOT EXISTS (SELECT FROM jsonb_to_recordset(input -> 'entities') AS x (name text, type text) WHERE x.name = e.name AND x.type = e.type);
 
-    PERFORM ensure_tags(input -> 'tags');
+    PERFORM m_0_ensure_tags(input -> 'tags');
     INSERT INTO page_tag (page_id, tag_id)
     SELECT page, t.id FROM jsonb_to_recordset(input -> 'tags') AS x (path text) JOIN tag AS t ON t.path = x.path
     ON CONFLICT DO NOTHING;
@@ -78,7 +78,7 @@ END
 $$;
 
 -- A piece that stays as it was keeps its row, and so its vector.
-CREATE OR REPLACE FUNCTION replace_passages(pieces jsonb, page bigint) RETURNS void
+CREATE OR REPLACE FUNCTION m_0_replace_passages(pieces jsonb, page bigint) RETURNS void
 LANGUAGE plpgsql
 AS $$
 DECLARE

@@ -1,7 +1,7 @@
 -- Counts that ranking needs, kept exact inside the transaction that changes the rows, whichever way they change.
 -- Every writer and every delete holds the counter's row first, so these updates meet no deadlock.
 
-CREATE OR REPLACE FUNCTION passage_added() RETURNS trigger
+CREATE OR REPLACE FUNCTION m_0_passage_added() RETURNS trigger
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 BEGIN
@@ -14,7 +14,7 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION passage_removed() RETURNS trigger
+CREATE OR REPLACE FUNCTION m_0_passage_removed() RETURNS trigger
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 BEGIN
@@ -31,7 +31,7 @@ END
 $$;
 
 -- How many events, or pages, an entity takes part in: the trigger's table says which.
-CREATE OR REPLACE FUNCTION entity_counted() RETURNS trigger
+CREATE OR REPLACE FUNCTION m_0_entity_counted() RETURNS trigger
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 DECLARE
@@ -50,7 +50,7 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION tag_left() RETURNS trigger
+CREATE OR REPLACE FUNCTION m_0_tag_left() RETURNS trigger
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 BEGIN
@@ -64,21 +64,21 @@ END
 $$;
 
 CREATE OR REPLACE TRIGGER passage_added AFTER INSERT ON passage
-    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION passage_added();
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION m_0_passage_added();
 CREATE OR REPLACE TRIGGER passage_removed AFTER DELETE ON passage
-    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION passage_removed();
+    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION m_0_passage_removed();
 CREATE OR REPLACE TRIGGER participation_added AFTER INSERT ON participation
-    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity_counted();
+    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION m_0_entity_counted();
 CREATE OR REPLACE TRIGGER participation_removed AFTER DELETE ON participation
-    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity_counted();
+    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION m_0_entity_counted();
 CREATE OR REPLACE TRIGGER page_entity_added AFTER INSERT ON page_entity
-    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity_counted();
+    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION m_0_entity_counted();
 CREATE OR REPLACE TRIGGER page_entity_removed AFTER DELETE ON page_entity
-    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity_counted();
+    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION m_0_entity_counted();
 CREATE OR REPLACE TRIGGER membership_removed AFTER DELETE ON membership
-    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION tag_left();
+    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION m_0_tag_left();
 CREATE OR REPLACE TRIGGER page_tag_removed AFTER DELETE ON page_tag
-    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION tag_left();
+    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION m_0_tag_left();
 
 -- What earlier versions had in the place of entity_counted.
 DROP FUNCTION IF EXISTS participation_added(), participation_removed(), page_entity_added(), page_entity_removed();

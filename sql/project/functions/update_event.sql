@@ -6,7 +6,7 @@
 --         "passages": [{"number", "text", "words", "length"}], null: as they are}
 -- Kind and time are those of the whole item: the later parts of its content get them too.
 -- Out: the event's version now; `outcome` is updated, unchanged, missing, or stale (another correction came first: nothing was written).
-CREATE OR REPLACE FUNCTION update_event(input jsonb, OUT version integer, OUT outcome text)
+CREATE OR REPLACE FUNCTION m_0_update_event(input jsonb, OUT version integer, OUT outcome text)
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 #variable_conflict use_column
@@ -49,9 +49,9 @@ BEGIN
     UPDATE participation AS p SET "timestamp" = wanted.at WHERE p.event_id = ANY (edited) AND p."timestamp" IS DISTINCT FROM wanted.at;
     UPDATE membership AS m SET "timestamp" = wanted.at WHERE m.event_id = ANY (edited) AND m."timestamp" IS DISTINCT FROM wanted.at;
 
-    changes := rename_event(input, wanted.id, wanted.at);
+    changes := m_0_rename_event(input, wanted.id, wanted.at);
     IF jsonb_typeof(input -> 'passages') = 'array' THEN
-        PERFORM replace_event_passages(input -> 'passages', wanted.id);
+        PERFORM m_0_replace_event_passages(input -> 'passages', wanted.id);
     END IF;
     IF wanted.id = ANY (edited) THEN
         version := version + 1;
@@ -63,14 +63,14 @@ END
 $$;
 
 -- Gives an event its entities and tags; out: how many came or went. What comes is there before what goes can take its name along.
-CREATE OR REPLACE FUNCTION rename_event(input jsonb, event bigint, at timestamptz) RETURNS integer
+CREATE OR REPLACE FUNCTION m_0_rename_event(input jsonb, event bigint, at timestamptz) RETURNS integer
 LANGUAGE plpgsql
 AS $$
 DECLARE
     changes integer;
     n integer;
 BEGIN
-    PERFORM ensure_entities(input -> 'entities');
+    PERFORM m_0_ensure_entities(input -> 'entities');
     INSERT INTO participation (event_id, entity_id, "timestamp")
     SELECT event, e.id, at FROM jsonb_to_recordset(input -> 'entities') AS x (name text, type text)
         JOIN entity AS e ON e.name = x.name AND e.type = x.type
@@ -87,7 +87,7 @@ BEGIN
         RETURN changes;
     END IF;
 
-    PERFORM ensure_tags(input -> 'tags');
+    PERFORM m_0_ensure_tags(input -> 'tags');
     INSERT INTO membership (event_id, tag_id, kind, "timestamp")
     SELECT event, t.id, x.kind, at FROM jsonb_to_recordset(input -> 'tags') AS x (path text, kind text) JOIN tag AS t ON t.path = x.path
     ON CONFLICT DO NOTHING;
@@ -102,7 +102,7 @@ END
 $$;
 
 -- A piece that stays as it was keeps its row, and so its vector.
-CREATE OR REPLACE FUNCTION replace_event_passages(pieces jsonb, event bigint) RETURNS void
+CREATE OR REPLACE FUNCTION m_0_replace_event_passages(pieces jsonb, event bigint) RETURNS void
 LANGUAGE plpgsql
 AS $$
 DECLARE

@@ -1,10 +1,10 @@
 -- name: save_events
 -- Stores a batch; see sql/project/functions/save_events.sql for the shape of $1.
-SELECT s.row, s.item, s.part, s.id, s.known, s.problem FROM m_0.save_events($1::jsonb) AS s;
+SELECT s.row, s.item, s.part, s.id, s.known, s.problem FROM m_0.m_0_save_events($1::jsonb) AS s;
 
 -- name: save_passages
 -- Stores further passages of rows that save_events has stored: their numbers by row, null for a row that was not stored.
-SELECT m_0.save_passages($1::jsonb, $2::bigint[]);
+SELECT m_0.m_0_save_passages($1::jsonb, $2::bigint[]);
 
 -- name: known_keys
 -- Which of these ingest keys were seen before, and for which events.
@@ -12,7 +12,7 @@ SELECT e.ingest_key AS key, e.id FROM m_0.event AS e WHERE e.ingest_key = ANY ($
 
 -- name: delete_events
 -- Deletes events with the later parts of their contents; gives the numbers that are gone.
-SELECT m_0.delete_events($1::bigint[]);
+SELECT m_0.m_0_delete_events($1::bigint[]);
 
 -- name: event_to_correct
 -- What a correction starts from; `alone` when the event holds its whole content.
@@ -29,7 +29,7 @@ WHERE e.id = $1::bigint;
 
 -- name: update_event
 -- Corrects an event; see sql/project/functions/update_event.sql for the shape of $1.
-SELECT u.version, u.outcome FROM m_0.update_event($1::jsonb) AS u;
+SELECT u.version, u.outcome FROM m_0.m_0_update_event($1::jsonb) AS u;
 
 -- name: read_events
 -- Events whole, with entities, tags, later parts of the content and what they follow in a thread.

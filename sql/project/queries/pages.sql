@@ -1,10 +1,10 @@
 -- name: save_page
 -- Stores a page; see sql/project/functions/save_page.sql for the shape of $1.
-SELECT s.id, s.version, s.outcome FROM m_0.save_page($1::jsonb) AS s;
+SELECT s.id, s.version, s.outcome FROM m_0.m_0_save_page($1::jsonb) AS s;
 
 -- name: delete_page
 -- Deletes a page; `stands` is the version that stands when it is not the expected one.
-SELECT d.id, d.stands FROM m_0.delete_page($1::text, $2::integer) AS d;
+SELECT d.id, d.stands FROM m_0.m_0_delete_page($1::text, $2::integer) AS d;
 
 -- name: read_page
 -- A page by its path, now or in version $2, with its names, links and backlinks.

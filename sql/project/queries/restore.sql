@@ -72,11 +72,11 @@ FROM jsonb_to_recordset($1::jsonb) AS e (id bigint, session text, kind text, sum
 
 -- name: ensure_entities
 -- Entities that no line told of.
-SELECT m_0.ensure_entities($1::jsonb);
+SELECT m_0.m_0_ensure_entities($1::jsonb);
 
 -- name: ensure_tags
 -- Tags that no line told of.
-SELECT m_0.ensure_tags($1::jsonb);
+SELECT m_0.m_0_ensure_tags($1::jsonb);
 
 -- name: add_participations
 -- Entities of events.
@@ -150,11 +150,11 @@ FROM jsonb_to_record($1::jsonb) AS p (id bigint, path text, names text[], title 
 
 -- name: link_page
 -- Links, entities and tags of a page.
-SELECT m_0.link_page($1::jsonb, $2::bigint);
+SELECT m_0.m_0_link_page($1::jsonb, $2::bigint);
 
 -- name: add_page_passages
 -- Passages of a page.
-SELECT m_0.replace_passages($1::jsonb, $2::bigint);
+SELECT m_0.m_0_replace_passages($1::jsonb, $2::bigint);
 
 -- name: add_page_versions
 -- Earlier versions of pages, those that are not there yet.

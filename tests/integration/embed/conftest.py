@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 import pytest_asyncio
 
-from service.db.embedded import EmbeddedServer
 from service.db.owner import OwnerDatabase
 from service.db.pools import Database
 from service.db.scope import ProjectRef

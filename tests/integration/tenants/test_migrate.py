@@ -29,14 +29,14 @@ CATALOGUE = """
     WHERE c.relnamespace = $1::text::regnamespace AND c.relkind = 'i'
     UNION ALL SELECT 'constraint', conrelid::regclass::text || '.' || conname, pg_get_constraintdef(oid) FROM pg_constraint
     WHERE connamespace = $1::text::regnamespace
-    UNION ALL SELECT 'function', p.proname, replace(pg_get_functiondef(p.oid), $1::text, '') FROM pg_proc p WHERE p.pronamespace = $1::text::regnamespace
-    UNION ALL SELECT 'trigger', t.tgname, replace(pg_get_triggerdef(t.oid), $1::text || '.', '') FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+    UNION ALL SELECT 'function', replace(p.proname, $1::text, 'm'), replace(pg_get_functiondef(p.oid), $1::text, '') FROM pg_proc p WHERE p.pronamespace = $1::text::regnamespace
+    UNION ALL SELECT 'trigger', t.tgname, replace(pg_get_triggerdef(t.oid), $1::text, '') FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
     WHERE c.relnamespace = $1::text::regnamespace AND NOT t.tgisinternal
     UNION ALL SELECT 'grant', c.relname, regexp_replace(array_to_string(c.relacl, ' '), '_r[0-9]+', '_r') FROM pg_class c
     WHERE c.relnamespace = $1::text::regnamespace AND c.relkind IN ('r', 'v')
     UNION ALL SELECT 'view', c.relname, replace(pg_get_viewdef(c.oid), $1::text || '.', '') FROM pg_class c
     WHERE c.relnamespace = $1::text::regnamespace AND c.relkind = 'v'
-    UNION ALL SELECT 'owner', p.proname, regexp_replace(p.proowner::regrole::text || ' ' || array_to_string(p.proacl, ' '), '_r[0-9]+', '_r', 'g')
+    UNION ALL SELECT 'owner', replace(p.proname, $1::text, 'm'), regexp_replace(p.proowner::regrole::text || ' ' || array_to_string(p.proacl, ' '), '_r[0-9]+', '_r', 'g')
     FROM pg_proc p WHERE p.pronamespace = $1::text::regnamespace
     ORDER BY 1, 2, 3
 """
@@ -81,6 +81,37 @@ def test_the_migrations_end_in_the_schema(server: EmbeddedServer, projects: Proj
         names = [row["name"] for row in owner.execute(f"SELECT name FROM {made.schema}.migration ORDER BY name").fetchall()]
         assert names == [row["name"] for row in owner.execute("SELECT name FROM m_999999.migration ORDER BY name").fetchall()]
         owner.execute("DROP SCHEMA m_999999 CASCADE")
+
+
+def test_no_function_of_a_project_has_the_name_of_another_project_s(server: EmbeddedServer, projects: Projects) -> None:
+    """Postgres looks through all functions of a name, those of other schemas too."""
+    projects.make()
+    projects.make()
+    with owner_connection(server.owner_url) as owner:
+        shared = owner.execute(
+            "SELECT p.proname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname ~ '^m_[0-9]+$' "
+            "GROUP BY 1 HAVING count(DISTINCT n.nspname) > 1"
+        ).fetchall()
+    assert shared == []
+
+
+def test_functions_and_triggers_of_earlier_names_are_replaced(server: EmbeddedServer, projects: Projects) -> None:
+    made, like = projects.make("renamed"), projects.make("renamed")
+    with owner_connection(server.owner_url) as owner:
+        for row in owner.execute(
+            "SELECT p.proname AS name, p.oid::regprocedure::text AS function FROM pg_proc p WHERE p.pronamespace = $1::text::regnamespace",
+            (made.schema,),
+        ).fetchall():
+            owner.execute(f"ALTER FUNCTION {row['function']} RENAME TO {row['name'].removeprefix(made.schema + '_')}")
+        owner.execute(f"DELETE FROM {made.schema}.migration WHERE name ~ '^(functions:|0006)'")
+        owner.execute(f"INSERT INTO {made.schema}.migration (name) VALUES ('functions:before')")
+    before = migrate(server.owner_url, phase="before", superuser_allowed=True)
+    assert (list(before.applied), before.failed) == ([made.schema], {})
+    with owner_connection(server.owner_url) as owner:  # the code of before still finds its functions
+        assert owner.execute(f"SELECT to_regproc('{made.schema}.save_events') IS NOT NULL AS old").fetchone() == {"old": True}
+    assert migrate(server.owner_url, superuser_allowed=True).applied == {made.schema: ["0006_function_names"]}
+    with owner_connection(server.owner_url) as owner:
+        assert _catalogue(owner, made.schema) == _catalogue(owner, like.schema)
 
 
 def test_every_migration_says_when_it_is_safe() -> None:
