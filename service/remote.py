@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 import httpx2
@@ -29,6 +29,14 @@ MAY_CONCERN_THE_TEXT: Final = (400, 413, 422, 500)
 MOST_BYTES: Final = 64 * 1024 * 1024
 """Of one answer; the longest vectors in the largest batch take less than a fifth of it."""
 
+Reason: TypeAlias = Literal["timeout", "unreachable", "key_refused", "payment_required", "not_found", "rate_limited", "unavailable"]
+_REASONS: Final[Mapping[int, Reason]] = {
+    401: "key_refused",
+    402: "payment_required",
+    403: "key_refused",
+    404: "not_found",
+    429: "rate_limited",
+}
 _READ: Final = 4_000  # bytes of a refusal in which we look for its reason
 
 _TOO_LONG = re.compile(
@@ -88,6 +96,13 @@ class RemoteError(Exception):
         self.answered = answered
         self.retry_after_s = retry_after_s
         self.too_long = too_long
+
+    @property
+    def reason(self) -> Reason:
+        """What whoever set the provider up has to look at."""
+        if self.answered is not None:
+            return _REASONS.get(self.answered, "unavailable")
+        return self.kind if self.kind == "timeout" or self.kind == "unreachable" else "unavailable"
 
     @property
     def passing(self) -> bool:

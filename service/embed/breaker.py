@@ -6,6 +6,8 @@ In: how calls went. Out: whether the next one may be made.
 import time
 from collections.abc import Callable
 
+from service.embed.provider import UnavailableReason
+
 
 class Breaker:
     """Opens after `failures` in a row; then lets one call through every `window_s` seconds until one succeeds."""
@@ -16,6 +18,7 @@ class Breaker:
         self._clock = clock
         self._failures = 0
         self._held_until = 0.0
+        self.reason: UnavailableReason = "unavailable"
 
     @property
     def is_open(self) -> bool:
@@ -36,8 +39,9 @@ class Breaker:
         """Closes the breaker."""
         self._failures = 0
 
-    def failed(self) -> None:
-        """Counts a failure; the one that opens the breaker begins a window."""
+    def failed(self, reason: UnavailableReason = "unavailable") -> None:
+        """Counts a failure, of which `reason` is kept; the one that opens the breaker begins a window."""
+        self.reason = reason
         self._failures += 1
         if self.is_open:
             self._held_until = self._clock() + self._window_s

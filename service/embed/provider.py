@@ -6,19 +6,19 @@ raises `EmbeddingUnavailable`.
 
 import math
 from array import array
-from collections.abc import Iterable, Sequence
-from typing import Literal, Protocol, TypeAlias, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Literal, Protocol, TypeAlias, cast
 
 import msgspec
 
 from service.errors import MunimentError
-from service.remote import Retries, Secret
+from service.remote import Reason, Retries, Secret
 
 Vector: TypeAlias = "array[float]"
 """32-bit floats of length one."""
 
 FailureReason: TypeAlias = Literal["wrong_size", "not_numbers", "not_finite", "all_zero", "empty_text", "refused", "no_answer"]
-UnavailableReason: TypeAlias = Literal["timeout", "unavailable", "bad_vector"]
+UnavailableReason: TypeAlias = Reason | Literal["refused", "bad_vector"]
 
 _LEAST_NORM = 1e-12
 
@@ -69,15 +69,29 @@ class Failed(msgspec.Struct, frozen=True):
 Embedded: TypeAlias = "Vector | Failed"
 
 
+SAID: Final[Mapping[UnavailableReason, str]] = {
+    "timeout": "it did not answer in time",
+    "unreachable": "nothing answers at its address",
+    "key_refused": "it refuses the key",
+    "payment_required": "it wants to be paid",
+    "not_found": "its address knows no such model or path",
+    "rate_limited": "it was asked too often",
+    "refused": "it takes no text at all",
+    "unavailable": "it is not available",
+    "bad_vector": "what it gave cannot be compared",
+}
+"""The reasons in words, which never come from the provider."""
+
+
 class EmbeddingUnavailable(MunimentError):
     """The embedding provider gives no vector at the moment."""
 
     code = "embedding_unavailable"
     status = 503
-    hint = "Search still answers by words; the status tool says how the provider is doing."
+    hint = "Search still answers by words."
 
     def __init__(self, space: Space, reason: UnavailableReason, message: str | None = None, *, hint: str | None = None) -> None:
-        said = message or f"The embedding provider {space.provider} ({space.model}) gives no vector: {reason}."
+        said = message or f"The embedding provider {space.provider} ({space.model}) gives no vector: {SAID[reason]} ({reason})."
         super().__init__(said, hint=hint, provider=space.provider, model=space.model, reason=reason)
         self.space = space
         self.reason: UnavailableReason = reason

@@ -61,8 +61,9 @@ class QueryCache:
 
     def _ask(self, key: _Key, text: str) -> asyncio.Task[Vector]:
         provider = key[0]
-        if not self.breaker(provider).admits():
-            raise EmbeddingUnavailable(provider.space, "unavailable")
+        breaker = self.breaker(provider)
+        if not breaker.admits():
+            raise EmbeddingUnavailable(provider.space, breaker.reason)
         task = self._asked[key] = asyncio.create_task(self._call(provider, text))
         task.add_done_callback(lambda done: self._settle(key, done))
         return task
@@ -75,7 +76,7 @@ class QueryCache:
             if error.reason == "bad_vector":
                 breaker.succeeded()
             else:
-                breaker.failed()
+                breaker.failed(error.reason)
             count_embedding_error(provider.space.provider, "query", error.reason)
             raise
         breaker.succeeded()

@@ -8,15 +8,26 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import ClassVar, Final
+from typing import ClassVar, Final, cast
 
 import msgspec
 
 from service.embed.breaker import Breaker
 from service.embed.pieces import estimate_tokens, fit, halves, mean
-from service.embed.provider import Embedded, EmbeddingUnavailable, Failed, FailureReason, ProviderOptions, Space, Vector, checked
+from service.embed.provider import (
+    SAID,
+    Embedded,
+    EmbeddingUnavailable,
+    Failed,
+    FailureReason,
+    ProviderOptions,
+    Space,
+    Vector,
+    checked,
+)
 from service.remote import MAY_CONCERN_THE_TEXT, Endpoint, Remote, RemoteError
 
+MOST_DIM: Final = 16_000  # what pgvector stores
 WINDOW: Final = 512
 """Tokens that a model reads of which nothing is known: those that read fewer say so, and get halves."""
 
@@ -129,11 +140,11 @@ class RemoteProvider(ABC):
     async def _embed_admitted(self, pieces: Sequence[str], job: Job) -> list[Embedded]:
         """One batch, when the breaker lets it through. Queries have a breaker of their own, in the query cache."""
         if not self._breaker.admits():
-            raise EmbeddingUnavailable(self.space, "unavailable")
+            raise EmbeddingUnavailable(self.space, self._breaker.reason)
         try:
             vectors = await self._embed(pieces, job)
-        except EmbeddingUnavailable:
-            self._breaker.failed()
+        except EmbeddingUnavailable as error:
+            self._breaker.failed(error.reason)
             raise
         self._breaker.succeeded()
         return vectors
@@ -166,7 +177,7 @@ class RemoteProvider(ABC):
         try:
             await self._ask([_KNOWN_GOOD], job)
         except Unusable:
-            raise EmbeddingUnavailable(self.space, "unavailable") from None
+            raise EmbeddingUnavailable(self.space, "refused") from None
 
     async def _ask(self, pieces: Sequence[str], job: Job) -> list[object]:
         """One request. Raises `Unusable` or `EmbeddingUnavailable`."""
@@ -175,7 +186,7 @@ class RemoteProvider(ABC):
         except RemoteError as error:
             if error.answered in MAY_CONCERN_THE_TEXT:
                 raise Unusable("refused", too_long=error.too_long) from None
-            raise EmbeddingUnavailable(self.space, "timeout" if error.kind == "timeout" else "unavailable") from None
+            raise EmbeddingUnavailable(self.space, error.reason) from None
         try:
             vectors = self.read(reply)
         except ValueError:
@@ -186,23 +197,25 @@ class RemoteProvider(ABC):
 
     def _ask_dim(self) -> int:
         """The size of the vectors, from one of them. In a thread: a provider is made where no loop may be blocked or is running."""
-        with ThreadPoolExecutor(1, thread_name_prefix="embed") as thread:
-            size = thread.submit(lambda: asyncio.run(self._measure())).result()
-        if size < 1:
-            raise EmbeddingUnavailable(
-                Space(self.name, self._model, 0),
-                "unavailable",
-                f"The embedding provider {self.name} ({self._model}) did not say how long its vectors are.",
-                hint="See that it answers, or give the size in MUNIMENT_EMBEDDING_DIM.",
-            )
-        return size
+        try:
+            with ThreadPoolExecutor(1, thread_name_prefix="embed") as thread:
+                return thread.submit(lambda: asyncio.run(self._measure())).result()
+        except (RemoteError, ValueError) as error:
+            reason = error.reason if isinstance(error, RemoteError) else "bad_vector"
+        raise EmbeddingUnavailable(
+            Space(self.name, self._model, 0),
+            reason,
+            f"The embedding provider {self.name} ({self._model}) did not say how long its vectors are: {SAID[reason]}.",
+            hint="See that it answers, or give the size: MUNIMENT_EMBEDDING_DIM, a workspace's `dim`.",
+        )
 
     async def _measure(self) -> int:
         remote = Remote(self._endpoint, self._options.retries)
         try:
             vectors = self.read(await remote.post(self.path, self.body([_KNOWN_GOOD]), self._options.query_time_s))
-        except (RemoteError, ValueError):
-            return 0
         finally:
             await remote.close()
-        return len(vectors[0]) if len(vectors) == 1 and isinstance(vectors[0], list) else 0
+        size = len(cast("list[object]", vectors[0])) if len(vectors) == 1 and isinstance(vectors[0], list) else 0
+        if not 0 < size <= MOST_DIM:
+            raise ValueError(f"vectors of {size} numbers")
+        return size

@@ -9,11 +9,12 @@ from typing import Final
 import msgspec
 
 from service.embed.choose import make_provider
-from service.embed.provider import EmbeddingUnavailable, Failed, ProviderOptions, Space, checked
+from service.embed.provider import SAID, EmbeddingUnavailable, Failed, ProviderOptions, Space, checked
 from service.errors import InvalidRequest, InvalidSetting
 
 _TIME_S: Final = 10.0
 _TEXT: Final = "ok"
+_SAID: Final = {"wrong_size": "its vectors are of another size than `dim`", "refused": SAID["refused"]}
 
 
 async def try_out(name: str, options: ProviderOptions) -> Space | None:
@@ -27,23 +28,23 @@ async def try_out(name: str, options: ProviderOptions) -> Space | None:
         if not made.available:
             return None
         async with asyncio.timeout(2 * _TIME_S):
-            await made.embed_query(_TEXT)
             (answer,) = await made.embed_documents([_TEXT])
+            if isinstance(answer := checked(answer, made.space.dim), Failed):
+                raise _refused(made.space, answer.reason, _SAID.get(answer.reason, SAID["bad_vector"]))
+            await made.embed_query(_TEXT)
     except TimeoutError:
-        raise _refused(made.space, "timeout") from None
+        raise _refused(made.space, "timeout", SAID["timeout"]) from None
     except EmbeddingUnavailable as error:
-        raise _refused(made.space, error.reason) from None
+        raise _refused(made.space, error.reason, SAID[error.reason]) from None
     finally:
         await made.close()
-    if isinstance(answer := checked(answer, made.space.dim), Failed):
-        raise _refused(made.space, answer.reason)
     return made.space
 
 
-def _refused(space: Space, reason: str) -> InvalidRequest:
+def _refused(space: Space, reason: str, said: str) -> InvalidRequest:
     return InvalidRequest(
-        f"The provider gave no vector with these settings: {reason}. Nothing was changed.",
-        hint="Look at url, key, model and dim.",
+        f"The provider gave no vector with these settings: {said}. Nothing was changed.",
+        hint="Look at url, key, model and dim; without dim the size is measured.",
         provider=space.provider,
         model=space.model,
         reason=reason,

@@ -17,6 +17,12 @@ PROPERTIES: Mapping[Label, Mapping[str, Kind]] = {
     "Entity": {"id": "id", "name": "text", "type": "text"},
     "Tag": {"id": "id", "name": "text"},
 }
+_BY_ID = "get_memory_content gives it by id, query_memories_with_sql filters by it"
+_ELSEWHERE = {
+    **dict.fromkeys(("kind", "session", "author", "content", "text", "created_at"), _BY_ID),
+    **dict.fromkeys(("entity", "entities"), "entities are nodes: MATCH (a)-[:PARTICIPATED_IN]-(e)"),
+    **dict.fromkeys(("tag", "tags"), "tags are nodes: MATCH (a)-[:MEMBER_OF]->(t)"),
+}
 
 
 class Bindings(msgspec.Struct, frozen=True):
@@ -100,7 +106,9 @@ class Bindings(msgspec.Struct, frozen=True):
 
 def _no_property(name: str, owner: str, allowed: list[str], at: int) -> GraphRejection:
     otherwise = f"{owner} has {', '.join(allowed)}" if allowed else f"{owner} has no properties"
-    return grammar(f"{owner} has no property {name}", at, suggestion(name, allowed, otherwise), allowed_properties=allowed)
+    elsewhere = _ELSEWHERE.get(name) if owner == "Event" else None
+    hint = f"{otherwise}; {elsewhere}" if elsewhere else suggestion(name, allowed, otherwise)
+    return grammar(f"{owner} has no property {name}", at, hint, allowed_properties=allowed)
 
 
 def argument_kind(term: RowTerm) -> Kind:

@@ -58,8 +58,11 @@ def _matches(cursor: Cursor) -> tuple[Match, ...]:
         where = read_condition(cursor) if cursor.takes_word("WHERE") else None
         matches.append(Match(chains=tuple(chains), where=where, at=at))
     if cursor.token.word == "WHERE":
-        reason = "a second WHERE" if matches else "WHERE without MATCH"
-        raise grammar(f"{reason} is not part of the subset", cursor.token.at, "WHERE stands once after a MATCH; join conditions with AND")
+        if not matches:
+            hint = "WHERE stands after a MATCH; MATCH (a) WHERE narrows the events of START a itself"
+            raise grammar("WHERE without MATCH is not part of the subset", cursor.token.at, hint)
+        hint = "WHERE stands once after a MATCH; join conditions with AND"
+        raise grammar("a second WHERE is not part of the subset", cursor.token.at, hint)
     if cursor.token.word == "START":
         raise grammar("a query has one START", cursor.token.at, "start from one set of events, and reach the others by MATCH")
     return tuple(matches)

@@ -131,8 +131,9 @@ class StartStage(msgspec.Struct, frozen=True):
         names = await self._fetch("entity_numbers" if self._scope == "entities" else "tag_numbers", self.asked.name, NAMES + 1)
         numbers = [row["id"] for row in names[:NAMES]]
         if not numbers:
-            what = "entity" if self._scope == "entities" else "tag"
-            return StartOutcome((), (), self._report(0), notes=(f"start: no {what} is named {self.asked.name!r}",))
+            what, finder = ("entity", "find_memories_by_entity") if self._scope == "entities" else ("tag", "list_tags")
+            note = f"start: no {what} is named {self.asked.name!r} (names match exactly; {finder} finds those alike)"
+            return StartOutcome((), (), self._report(0), notes=(note,))
         outcome = await (self._newest(numbers) if self.vector is None else self._closest(numbers))
         if len(names) <= NAMES:
             return outcome

@@ -58,8 +58,10 @@ async def embed_query(embed: QueryEmbedder | None, text: str, settings: SearchSe
             vector = await embed(text[:MAX_TEXT])
     except TimeoutError:
         return QueryVector(None, f"The embedder {name} gave no vector in time, so the vector stream is absent.")
-    except (MunimentError, OSError, ValueError, RuntimeError):
-        return QueryVector(None, f"The embedder {name} failed, so the vector stream is absent.")
+    except (MunimentError, OSError, ValueError, RuntimeError) as error:
+        reason = error.members.get("reason") if isinstance(error, MunimentError) else None
+        why = f" ({reason})" if reason else ""
+        return QueryVector(None, f"The embedder {name} failed{why}, so the vector stream is absent.")
     if not _is_usable(vector, embed.space.dim):
         return QueryVector(None, f"The embedder {name} gave a vector that cannot be used, so the vector stream is absent.")
     return QueryVector(vector)

@@ -42,12 +42,26 @@ def failures(answers: Sequence[Embedded]) -> list[str | None]:
     return [answer.reason if isinstance(answer, Failed) else None for answer in answers]
 
 
-@pytest.mark.parametrize(("status", "tries"), [(401, 1), (402, 1), (403, 1), (404, 1), (302, 1), (429, 3), (502, 3), (503, 3)])
-async def test_a_refused_call_fails_as_a_whole(provider: EmbeddingProvider, embeddings: Misbehaving, status: int, tries: int) -> None:
+@pytest.mark.parametrize(
+    ("status", "tries", "reason"),
+    [
+        (401, 1, "key_refused"),
+        (402, 1, "payment_required"),
+        (403, 1, "key_refused"),
+        (404, 1, "not_found"),
+        (302, 1, "unavailable"),
+        (429, 3, "rate_limited"),
+        (502, 3, "unavailable"),
+        (503, 3, "unavailable"),
+    ],
+)
+async def test_a_refused_call_fails_as_a_whole(
+    provider: EmbeddingProvider, embeddings: Misbehaving, status: int, tries: int, reason: str
+) -> None:
     embeddings.rule = lambda call: refusal(status, location=embeddings.url)
-    assert await unavailable(provider) == "unavailable"
+    assert await unavailable(provider) == reason
     assert len(embeddings.calls) == tries
-    assert await unavailable(provider, query=True) == "unavailable"
+    assert await unavailable(provider, query=True) == reason
 
 
 NESTED = Reply(body=b"[" * 100_000)
@@ -60,7 +74,7 @@ async def test_a_provider_that_takes_nothing_is_not_asked_text_by_text(
     provider: EmbeddingProvider, embeddings: Misbehaving, reply: Reply
 ) -> None:
     embeddings.rule = lambda call: reply
-    assert await unavailable(provider) == "unavailable"
+    assert await unavailable(provider) == "refused"
     assert len(embeddings.calls) <= 6
 
 
@@ -104,7 +118,7 @@ async def test_a_short_pause_is_kept_and_asked_again(provider: EmbeddingProvider
 @pytest.mark.parametrize("wait", ["3600", "Thu, 31 Dec 2099 23:59:59 GMT"])
 async def test_a_pause_beyond_the_callers_time_is_not_begun(provider: EmbeddingProvider, embeddings: Misbehaving, wait: str) -> None:
     embeddings.rule = lambda call: refusal(429, retry_after=wait)
-    assert await unavailable(provider, query=True) == "unavailable"
+    assert await unavailable(provider, query=True) == "rate_limited"
     assert len(embeddings.calls) == 1
 
 
@@ -115,7 +129,7 @@ async def test_half_an_answer_is_asked_again(provider: EmbeddingProvider, embedd
     embeddings.script.append(Reply(body=whole.body[: len(whole.body) // 2]))
     assert failures(await provider.embed_documents(TEXTS)) == [None] * 5
     embeddings.rule = lambda call: Reply(body=whole.body, cut=100)
-    assert await unavailable(provider) == "unavailable"
+    assert await unavailable(provider) == "unreachable"
 
 
 @pytest.mark.parametrize(
@@ -207,7 +221,7 @@ async def test_a_text_that_is_always_too_long_ends(provider: EmbeddingProvider, 
 async def test_a_dead_provider_costs_no_more_calls(provider: EmbeddingProvider, embeddings: Misbehaving) -> None:
     embeddings.rule = lambda call: refusal(401)
     for _ in range(10):
-        assert await unavailable(provider) == "unavailable"
+        assert await unavailable(provider) == "key_refused"
     assert len(embeddings.calls) == 3
 
 
@@ -220,5 +234,5 @@ async def test_blank_texts_are_not_sent(provider: EmbeddingProvider, embeddings:
 
 async def test_nobody_there(name: str, make_remote: MakeRemote) -> None:
     provider = await make_remote(name, url="http://127.0.0.1:9")
-    assert await unavailable(provider) == "unavailable"
-    assert await unavailable(provider, query=True) == "unavailable"
+    assert await unavailable(provider) == "unreachable"
+    assert await unavailable(provider, query=True) == "unreachable"

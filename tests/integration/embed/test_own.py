@@ -50,24 +50,27 @@ async def test_it_is_tried_out_kept_sealed_and_shown_without_the_key(
 
 
 @pytest.mark.parametrize(
-    "reply",
+    ("reply", "said"),
     [
-        refusal(401),
-        refusal(402),
-        refusal(429, retry_after="3600"),
-        refusal(500),
-        PROSE,
-        Reply(body=b"{}"),
-        Reply(body=b'{"data": [{"embedding": [0, 0]}]}'),
+        (refusal(401), "it refuses the key"),
+        (refusal(402), "it wants to be paid"),
+        (refusal(429, retry_after="3600"), "it was asked too often"),
+        (refusal(500), ""),
+        (PROSE, ""),
+        (Reply(body=b"{}"), ""),
+        (Reply(body=b'{"data": [{"embedding": [0, 0]}]}'), ""),
     ],
     ids=["401", "402", "429", "500", "prose", "empty", "zeros"],
 )
-async def test_settings_that_give_no_vector_change_nothing(house: House, mine: ProjectRef, embeddings: Misbehaving, reply: Reply) -> None:
+async def test_settings_that_give_no_vector_change_nothing(
+    house: House, mine: ProjectRef, embeddings: Misbehaving, reply: Reply, said: str
+) -> None:
     embeddings.rule = lambda call: reply
     for dim in ({}, {"dim": 2}):
         with pytest.raises(InvalidRequest) as caught:
             await house.ask(mine, "set_embedding", **own(embeddings, **dim))
         assert_discreet(caught.value)
+        assert said in caught.value.message
     assert not (await house.ask(mine, "read_embedding")).own
 
 

@@ -68,7 +68,7 @@ async def test_entity_says_when_there_are_more(ask: Any, team: list[str]) -> Non
 async def test_names_match_case_sensitively(ask: Any, team: list[str]) -> None:
     answer = await ask("START a = events(entity: 'Kafka') RETURN a")
     assert (answer.rows, answer.partial) == ([], False)
-    assert answer.notes == ["start: no entity is named 'Kafka'"]
+    assert answer.notes == ["start: no entity is named 'Kafka' (names match exactly; find_memories_by_entity finds those alike)"]
 
 
 async def test_names_are_composed_before_they_are_matched(ask: Any, memory: Any, small: ProjectRef) -> None:

@@ -108,7 +108,8 @@ class Expectation:
         else:
             numbers = [i for i, path in enumerate(self.graph.tags, 1) if name in (path, path.rsplit("/", 1)[-1])]
         if not numbers:
-            self.names.append(f"start: no {what} is named {name!r}")
+            finder = "find_memories_by_entity" if what == "entity" else "list_tags"
+            self.names.append(f"start: no {what} is named {name!r} (names match exactly; {finder} finds those alike)")
             return None
         if len(numbers) > MOST_NAMES:
             self.cut = "names_cap"
