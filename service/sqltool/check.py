@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from service.sqltool.parse import Question, parse
 from service.sqltool.rejection import SqlRejection
-from service.sqltool.rules import constructs, functions, names, parameters, statement, tables, types
+from service.sqltool.rules import columns, constructs, functions, names, parameters, statement, tables, types
 
 _RULES: Final[tuple[Callable[[Question], None], ...]] = (
     statement.check,
@@ -17,6 +17,7 @@ _RULES: Final[tuple[Callable[[Question], None], ...]] = (
     types.check,
     constructs.check,
     tables.check,
+    columns.check,
 )
 
 

@@ -10,7 +10,7 @@ import asyncpg
 
 from service.sqltool.rejection import SqlRejection
 
-_CLASSES: Final = ("0A", "21", "22", "2F", "38", "39", "42", "54")
+_CLASSES: Final = ("0A", "21", "22", "25", "2F", "38", "39", "42", "54")
 _NO_RIGHTS: Final = "42501"
 _LIMITS: Final = ("53", "XX000")  # memory and temporary files; a value beyond a gigabyte ends in an internal error of Postgres
 _IDS: Final = "Ids are numbers in the views: 42, not evt_42; the column public_id holds evt_42."
