@@ -17,9 +17,8 @@ from service.sqltool.views import VIEWS
 
 _OF_VIEWS: Final = frozenset(column.name for columns in VIEWS.values() for column in columns)
 _OF_FUNCTIONS: Final = frozenset(("key", "value", "ordinality"))
-# What Postgres calls a column that is not given a name: after the function that makes it, which is an allowed one, or the kind of expression.
-_UNNAMED: Final = FUNCTIONS | frozenset(
-    ("array", "case", "exists", "row", "bool", "int4", "int8", "text", "float8", "numeric", "timestamptz", "interval")
+# What Postgres calls a column that is given no name: after the function that makes it, which is an allowed one, or the kind of expression.
+_UNNAMED: Final = FUNCTIONS | frozenset("array bool case exists float8 int4 int8 interval numeric row text timestamptz".split())
 )
 
 
