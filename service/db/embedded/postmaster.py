@@ -19,8 +19,10 @@ from service.db.embedded.errors import EmbeddedPostgresError
 from service.db.embedded.folder import try_lock
 
 _LOG_BYTES = 1_000_000
-_STOP_SECONDS = 60.0
-_ABORT_SECONDS = 15.0
+# Whoever stops Muniment is told that it ends within ten seconds or so; what is committed is in the log, however the server ends.
+_STOP_SECONDS = 8.0
+_ABORT_SECONDS = 3.0
+_ENDS = ((signal.SIGINT, _STOP_SECONDS), (signal.SIGQUIT, _ABORT_SECONDS), (signal.SIGKILL, _ABORT_SECONDS))
 _PAUSE_SECONDS = 0.05
 _LAST_LINES = 12
 _READ_SECONDS = 1.0
@@ -138,11 +140,14 @@ class Postmaster:
         return self._log.tail()
 
     def stop(self) -> None:
-        """Ends the server by a fast shutdown: sessions are cut off, all that is committed is on disk."""
+        """Ends the server by a fast shutdown, in which sessions are cut off, and less gently where it does not react.
+
+        All that is committed is on disk in either case.
+        """
         self._stopping.set()
         with self._guard:
             self._kept = False
-        for number, seconds in ((signal.SIGINT, _STOP_SECONDS), (signal.SIGQUIT, _ABORT_SECONDS)):
+        for number, seconds in _ENDS:
             self.process.send_signal(number)
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(seconds)
@@ -155,7 +160,7 @@ def end_left_over(cluster: Path, marker: str, lock: int) -> None:
     """Takes the server lock; while server processes of a killed Muniment hold it, ends them first: gently, then less so."""
     if try_lock(lock):
         return
-    for number, seconds in ((signal.SIGINT, _STOP_SECONDS), (signal.SIGQUIT, _ABORT_SECONDS), (signal.SIGKILL, _ABORT_SECONDS)):
+    for number, seconds in _ENDS:
         signalled: set[int] = set()
         end = time.monotonic() + seconds
         while time.monotonic() < end:
