@@ -18,7 +18,20 @@ from service.sqltool.views import VIEWS
 _OF_VIEWS: Final = frozenset(column.name for columns in VIEWS.values() for column in columns)
 _OF_FUNCTIONS: Final = frozenset(("key", "value", "ordinality"))
 # What Postgres calls a column that is given no name: after the function that makes it, which is an allowed one, or the kind of expression.
-_UNNAMED: Final = FUNCTIONS | frozenset("array bool case exists float8 int4 int8 interval numeric row text timestamptz".split())
+_UNNAMED: Final = FUNCTIONS | {
+    "array",
+    "bool",
+    "case",
+    "exists",
+    "float8",
+    "int4",
+    "int8",
+    "interval",
+    "numeric",
+    "row",
+    "text",
+    "timestamptz",
+}
 
 
 def check(question: Question) -> None:

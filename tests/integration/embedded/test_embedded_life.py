@@ -1,6 +1,7 @@
 """The embedded Postgres from its first start through crashes to its next one."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -112,6 +113,18 @@ def test_a_killed_owner_loses_nothing_and_leaves_no_server(
         with running(data) as server:
             assert rows(server.owner_url) == ["committed"]
             assert not alive(former)
+
+
+def test_a_server_that_does_not_react_is_ended(
+    data: Path, running: Running, add_row: AddRow, rows: Rows, postmaster_pid: PostmasterPid
+) -> None:
+    with running(data) as server:
+        add_row(server.owner_url, "committed")
+        stopped = postmaster_pid(data)
+        os.kill(stopped, signal.SIGSTOP)
+    assert not alive(stopped)
+    with running(data) as server:
+        assert rows(server.owner_url) == ["committed"]
 
 
 def test_a_server_left_over_is_ended(data: Path, running: Running) -> None:
