@@ -19,6 +19,11 @@ def granting_key(caller: Caller) -> str | None:
     return None if caller.key_id.startswith(_PERSON) else caller.key_id
 
 
+def reach_of(caller: Caller) -> list[int] | None:
+    """The numbers of the projects that a caller is bound to, for the database; None for all."""
+    return None if caller.projects is None else sorted(caller.projects)
+
+
 def require_all_projects(caller: Caller, what: str) -> None:
     """Raises `Forbidden` for a key that is bound to some projects and would do `what`, which concerns all of them."""
     if caller.projects is not None:

@@ -26,10 +26,20 @@ _MOST: Final = 10_000
 _TOUCH_S: Final = 60.0
 
 
+class Granted(msgspec.Struct, frozen=True):
+    """Another workspace that lets a key read these of its projects (None: all)."""
+
+    workspace_id: int
+    workspace: str
+    role: str
+    projects: frozenset[int] | None
+
+
 class Caller(msgspec.Struct, frozen=True):
     """Who asks: a key, its workspace, its scopes, the projects it is bound to (None: all) and the one it defaults to.
 
     `expires_at` is the key's end; None for one without, and for a person, whose issuer renews tokens.
+    `granted` is what other workspaces let the key read.
     """
 
     key_id: str
@@ -40,11 +50,26 @@ class Caller(msgspec.Struct, frozen=True):
     projects: frozenset[int] | None
     default_project: int | None
     expires_at: datetime | None = None
+    granted: tuple[Granted, ...] = ()
+
+    def acting(self, scope: Scope) -> "Caller":
+        """The caller as operations of this scope see it: what was granted to it is there for reading alone."""
+        return self if scope == "read" else msgspec.structs.replace(self, granted=())
 
     def require(self, scope: Scope) -> None:
         """Raises `Forbidden` unless the key has the scope."""
         if scope not in self.scopes:
             raise Forbidden(f"This key does not have the scope `{scope}`.", hint="Use a key that has it; `muniment key create` makes one.")
+
+
+class _Grant(msgspec.Struct, frozen=True):
+    """A row of `find_granted`."""
+
+    workspace_id: int
+    workspace: str
+    role: str
+    project_id: int | None
+    expires_at: datetime | None
 
 
 class NewKey(msgspec.Struct, frozen=True):
@@ -96,6 +121,7 @@ class KeyRing:
             projects=None if row["projects"] is None else frozenset(row["projects"]),
             default_project=row["default_project"],
             expires_at=row["expires_at"],
+            granted=_read_granted(row["granted"], now) if row["granted"] else (),
         )
 
     def forget(self) -> None:
@@ -117,3 +143,19 @@ class KeyRing:
         if len(self._touched) > _MOST:
             self._touched.popitem(last=False)
         await self._database.control("touch_key", key_id)
+
+
+def _read_granted(text: str, now: datetime) -> tuple[Granted, ...]:
+    """What is granted at this moment, by workspace."""
+    grants = [grant for grant in msgspec.json.decode(text, type=list[_Grant]) if grant.expires_at is None or grant.expires_at > now]
+    places = {grant.workspace_id: grant for grant in grants}
+    return tuple(
+        Granted(number, place.workspace, place.role, _projects_of([each.project_id for each in grants if each.workspace_id == number]))
+        for number, place in places.items()
+    )
+
+
+def _projects_of(numbers: list[int | None]) -> frozenset[int] | None:
+    """None, all of them, when one grant is for all."""
+    found = frozenset(number for number in numbers if number is not None)
+    return found if len(found) == len(numbers) else None

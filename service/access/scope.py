@@ -1,7 +1,8 @@
 """Which projects a call may touch: decided here and nowhere else.
 
-In: a `Caller` and the workspace and project that the call names. Out: `ProjectRef`s. What the key cannot read is refused exactly
-like what does not exist.
+In: a `Caller` and the workspace and project that the call names. Out: `ProjectRef`s, each with the role of its own workspace. What the
+key cannot read is refused exactly like what does not exist. What other workspaces let a key read is found where it is named and by
+`global`, never by default; callers of operations that do more than read come without it (`Caller.acting`).
 """
 
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from service.access.keys import Caller
+from service.access.keys import Caller, Granted
 from service.access.memo import Memo
 from service.db.pools import Database
 from service.db.scope import ProjectRef
@@ -21,7 +22,7 @@ _NAMED_IN_HINT: Final = 20
 
 
 class ScopeNames(msgspec.Struct, frozen=True):
-    """One workspace and project as a caller names them."""
+    """One workspace and project as a caller names them; `workspace/project` in the place of both."""
 
     project: str
     workspace: str | None = None
@@ -35,6 +36,18 @@ class ResolvedScope(msgspec.Struct, frozen=True):
     resolved_by: ResolvedBy
 
 
+class _Place(Granted, frozen=True):
+    """A workspace in which a caller can read these projects (None: all); its own, or one that `granted` it."""
+
+    granted: bool = False
+
+    def holds(self, project_id: int) -> bool:
+        return self.projects is None or project_id in self.projects
+
+    def ref(self, project_id: int, slug: str) -> ProjectRef:
+        return ProjectRef(self.workspace_id, self.workspace, self.role, project_id, slug, self.granted)
+
+
 class Scopes:
     """Finds projects for callers; remembers a workspace's list for two seconds."""
 
@@ -46,14 +59,14 @@ class Scopes:
         """The named project, else the key's default; raises `NotFound`, or `ScopeMissing` that lists what the key can read."""
         found = await self._named(caller, workspace, project) or await self._default(caller, workspace)
         if found is None:
-            readable = [ref.project for ref in await self._readable(caller)][:_NAMED_IN_HINT]
+            readable = [ref.name for ref in await self.readable(caller, workspace)][:_NAMED_IN_HINT]
             raise ScopeMissing(hint=f"Give `project`; this key can read: {', '.join(readable) or 'none yet'}.", allowed_projects=readable)
         return found
 
     async def many(
         self, caller: Caller, workspace: str | None, project: str | None, scopes: Sequence[ScopeNames] = (), everywhere: bool = False
     ) -> ResolvedScope:
-        """The projects that a search covers: the named ones, else the key's default, else all that the key can read."""
+        """The projects that a search covers: the named ones, else the key's default, else all of the workspace that the key can read."""
         if scopes:
             refs = [await self._named(caller, each.workspace or workspace, each.project) for each in scopes]
             return ResolvedScope(caller.workspace, tuple(dict.fromkeys(ref for ref in refs if ref)), "scopes")
@@ -61,11 +74,11 @@ class Scopes:
         if named is not None:
             return ResolvedScope(caller.workspace, (named,), "named")
         if everywhere:
-            return ResolvedScope(caller.workspace, tuple(await self._readable(caller)), "global")
+            return ResolvedScope(caller.workspace, tuple(await self.readable(caller, None)), "global")
         default = await self._default(caller, workspace)
         if default is not None:
             return ResolvedScope(caller.workspace, (default,), "key_default")
-        return ResolvedScope(caller.workspace, tuple(await self._readable(caller)), "workspace")
+        return ResolvedScope(caller.workspace, tuple(await self._readable(self._place(caller, workspace))), "workspace")
 
     def require_workspace(self, caller: Caller, workspace: str | None) -> None:
         """Raises `NotFound` for every workspace but the key's own."""
@@ -73,49 +86,68 @@ class Scopes:
             raise no_workspace(workspace)
 
     async def readable(self, caller: Caller, workspace: str | None) -> list[ProjectRef]:
-        """Every project of the workspace that the key can read."""
-        self.require_workspace(caller, workspace)
-        return await self._readable(caller)
+        """Every project of the workspace that the key can read; of all workspaces, its own first, where none is named."""
+        places = _places(caller) if workspace is None else (self._place(caller, workspace),)
+        return [ref for place in places for ref in await self._readable(place)]
 
     def forget(self, workspace_id: int | None = None) -> None:
         """Makes the next call look at the workspace's projects afresh, or at those of all."""
         self._lists.forget(workspace_id)
 
     async def _named(self, caller: Caller, workspace: str | None, project: str | None) -> ProjectRef | None:
-        self.require_workspace(caller, workspace)
+        place: _Place | None = self._place(caller, workspace)
         if project is None:
             return None
-        project_id = (await self._list(caller)).get(project)
-        if project_id is None:
-            self.forget(caller.workspace_id)  # it may have been made a moment ago
-            project_id = (await self._list(caller)).get(project)
-        if project_id is None or not _may_read(caller, project_id):
+        named, slash, slug = project.partition("/")
+        if slash:  # answers say so beside the key's own workspace
+            place = _find_place(caller, named) if workspace in (None, caller.workspace, named) else None
+        found = await self._find(place, slug if slash else project) if place else None
+        if found is None:
             raise no_project(project)
-        return _ref(caller, project_id, project)
+        return found
+
+    async def _find(self, place: _Place, slug: str) -> ProjectRef | None:
+        """A project that the key can read; looked for once more when it is not there, since it may have been made a moment ago."""
+        for looked in (False, True):
+            if looked:
+                self.forget(place.workspace_id)
+            number = (await self._list(place)).get(slug)
+            if number is not None and place.holds(number):
+                return place.ref(number, slug)
+        return None
 
     async def _default(self, caller: Caller, workspace: str | None) -> ProjectRef | None:
-        self.require_workspace(caller, workspace)
-        if caller.default_project is None or not _may_read(caller, caller.default_project):
+        """The key's default project, which is one of its own workspace."""
+        place = self._place(caller, workspace)
+        if place.granted or caller.default_project is None or not place.holds(caller.default_project):
             return None
-        slugs = {number: slug for slug, number in (await self._list(caller)).items()}
+        slugs = {number: slug for slug, number in (await self._list(place)).items()}
         slug = slugs.get(caller.default_project)
-        return None if slug is None else _ref(caller, caller.default_project, slug)
+        return None if slug is None else place.ref(caller.default_project, slug)
 
-    async def _readable(self, caller: Caller) -> list[ProjectRef]:
-        found = await self._list(caller)
-        return [_ref(caller, number, slug) for slug, number in found.items() if _may_read(caller, number)]
+    async def _readable(self, place: _Place) -> list[ProjectRef]:
+        return [place.ref(number, slug) for slug, number in (await self._list(place)).items() if place.holds(number)]
 
-    async def _list(self, caller: Caller) -> dict[str, int]:
+    def _place(self, caller: Caller, workspace: str | None) -> _Place:
+        """The workspace of this name, the key's own without one; raises `NotFound`."""
+        place = _find_place(caller, caller.workspace if workspace is None else workspace)
+        if place is None:
+            raise no_workspace(workspace or "")
+        return place
+
+    async def _list(self, place: _Place) -> dict[str, int]:
         async def look_up() -> dict[str, int]:
-            rows = await self._database.control("find_projects", caller.workspace_id)
+            rows = await self._database.control("find_projects", place.workspace_id)
             return {row["slug"]: row["id"] for row in rows}
 
-        return await self._lists.find(caller.workspace_id, look_up) or {}
+        return await self._lists.find(place.workspace_id, look_up) or {}
 
 
-def _may_read(caller: Caller, project_id: int) -> bool:
-    return caller.projects is None or project_id in caller.projects
+def _places(caller: Caller) -> tuple[_Place, ...]:
+    """The workspaces in which the caller can read, its own first."""
+    own = _Place(caller.workspace_id, caller.workspace, caller.role, caller.projects)
+    return (own, *(_Place(each.workspace_id, each.workspace, each.role, each.projects, granted=True) for each in caller.granted))
 
 
-def _ref(caller: Caller, project_id: int, slug: str) -> ProjectRef:
-    return ProjectRef(caller.workspace_id, caller.workspace, caller.role, project_id, slug)
+def _find_place(caller: Caller, workspace: str) -> _Place | None:
+    return next((place for place in _places(caller) if place.workspace == workspace), None)

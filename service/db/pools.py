@@ -139,6 +139,8 @@ class Database:
 
     def write(self, project: ProjectRef, *, statement_ms: int | None = None):
         """A transaction that may write; each of its statements sees what was committed before it."""
+        if project.granted:
+            raise PermissionError(f"{project.name} was granted for reading alone")
         return self._open(project, "write", statement_ms)
 
     @asynccontextmanager

@@ -8,17 +8,26 @@ _ROLE = re.compile(r"mun_[0-9a-f]{8}_w[0-9]+")
 
 
 class ProjectRef(msgspec.Struct, frozen=True):
-    """One project as the database knows it. `schema` comes from the id, so that no name can collide or need quoting."""
+    """One project as the database knows it. `schema` comes from the id, so that no name can collide or need quoting.
+
+    `granted`: it is another workspace's than the caller's, which lets the caller read it.
+    """
 
     workspace_id: int
     workspace: str
     role: str
     project_id: int
     project: str
+    granted: bool = False
 
     def __post_init__(self) -> None:
         if not _ROLE.fullmatch(self.role):
             raise ValueError(f"not a workspace's role: {self.role!r}")
+
+    @property
+    def name(self) -> str:
+        """How answers name it: by its slug, one of another workspace as `workspace/project`."""
+        return f"{self.workspace}/{self.project}" if self.granted else self.project
 
     @property
     def schema(self) -> str:

@@ -96,7 +96,7 @@ async def find_entities(database: Database, project: ProjectRef, piece: str, lim
         EntityMatch(public_id("ent", r["id"]), r["name"], r["type"], r["event_count"], r["page_count"], by_entity.get(r["id"], []))
         for r in rows
     ]
-    return EntityMatches(matches, rows[0]["total"] if rows else 0, project.project)
+    return EntityMatches(matches, rows[0]["total"] if rows else 0, project.name)
 
 
 async def read_status(database: Database, project: ProjectRef) -> ProjectState:

@@ -50,7 +50,7 @@ async def list_tags(database: Database, project: ProjectRef, piece: str, cursor:
         rows = await tx.fetch(queries["list_tags"].sql, pattern, uses, path, limit + 1)
     found = [TagEntry(public_id("tag", row["id"]), row["path"], row["contains"], row["refers"], row["pages"]) for row in rows[:limit]]
     more = seal(f"{rows[limit - 1]['uses']} {rows[limit - 1]['path']}") if len(rows) > limit else None
-    return TagList(found, total, more, project.project)
+    return TagList(found, total, more, project.name)
 
 
 async def find_tags(tx: Tx, text: str) -> list[int]:

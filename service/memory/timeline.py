@@ -74,7 +74,7 @@ async def read_timeline(database: Database, project: ProjectRef, wish: TimelineW
     async with database.read(project) as tx:
         rows = await _fetch(tx, wish, await _named(tx, wish), place)
     more = _cursor(rows[wish.limit - 1]) if len(rows) > wish.limit else None
-    return Timeline([_event(row) for row in rows[: wish.limit]], more, project.project)
+    return Timeline([_event(row) for row in rows[: wish.limit]], more, project.name)
 
 
 async def _fetch(tx: Tx, wish: TimelineWish, named: Sequence[Any], place: _Place) -> list[Any]:

@@ -11,6 +11,7 @@ from service.operations import (
     correcting,
     embedding,
     forgetting,
+    grants,
     keys,
     linking,
     meaning,
@@ -43,5 +44,6 @@ CATALOGUE: Final[tuple[Operation, ...]] = (
     *embedding.OPERATIONS,
     *keys.OPERATIONS,
     *members.OPERATIONS,
+    *grants.OPERATIONS,
     *workspaces.OPERATIONS,
 )

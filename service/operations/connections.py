@@ -200,7 +200,7 @@ async def find_memory_connections(services: Services, caller: Caller, request: F
         **shown,
         partial=walk.partial,
         notes=list(walk.notes),
-        project=project.project,
+        project=project.name,
     )
 
 

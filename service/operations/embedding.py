@@ -166,11 +166,11 @@ async def embed_project(services: Services, caller: Caller, request: EmbedProjec
 
 async def embedding_progress(services: Services, caller: Caller, request: EmbeddingProgressOf) -> EmbeddingProgress:
     project = await services.scopes.one(caller, request.workspace, request.project)
-    space = await wanted_space(services, caller.workspace_id)
+    space = await wanted_space(services, project.workspace_id)
     found: Progress = await read_progress(services.database, project, space)
     return EmbeddingProgress(
         workspace=project.workspace,
-        project=project.project,
+        project=project.name,
         provider=space.provider if space else None,
         model=space.model if space else None,
         dim=space.dim if space else None,

@@ -85,7 +85,7 @@ async def create_key(services: Services, caller: Caller, request: CreateKey) -> 
     services.scopes.require_workspace(caller, request.workspace)
     require_scopes(caller, request.scopes)
     expires_at = limit_life(caller, parse_timestamp(request.expires_at) if request.expires_at else None)
-    projects = await _reach(services, caller, request.projects)
+    projects = await reach(services, caller, request.projects)
     default = await services.scopes.one(caller, request.workspace, request.default_project) if request.default_project else None
     if default is not None and projects is not None and default.project_id not in projects:
         raise InvalidRequest("default_project: not one of the key's projects.", hint="Name it in `projects` too.")
@@ -110,8 +110,8 @@ async def create_key(services: Services, caller: Caller, request: CreateKey) -> 
     )
 
 
-async def _reach(services: Services, caller: Caller, slugs: list[str] | None) -> dict[int, str] | None:
-    """The projects of a new key by number; None for all of the workspace."""
+async def reach(services: Services, caller: Caller, slugs: list[str] | None) -> dict[int, str] | None:
+    """The projects that are given away, by number: those named, else all that the caller reaches; None for all of the workspace."""
     if slugs is not None:
         found = [await services.scopes.one(caller, None, slug) for slug in slugs]
     elif caller.projects is not None:

@@ -122,7 +122,7 @@ async def search_memory(services: Services, caller: Caller, request: SearchMemor
         partial=found.partial,
         truncated=found.truncated,
         notes=notes,
-        project=project.project,
+        project=project.name,
     )
 
 

@@ -2,16 +2,18 @@
 
 In: who calls, an operation, its request. Out: its answer, or a `MunimentError`. Here the scope is checked, the call is held to its
 longest time, counted, logged in one line, and written into the audit when it changes something; other replicas are told of what they
-have to look up again.
+have to look up again. Only operations that read get to see what other workspaces let the caller read.
 """
 
 import asyncio
 import time
+from collections.abc import AsyncGenerator
 from typing import Any, Final, Literal
 
 import structlog
 
 from service.access.keys import Caller
+from service.db.scope import ProjectRef
 from service.errors import InternalError, MunimentError, QueryTooSlow
 from service.observe.metrics import count_call
 from service.operations.bounds import run_bounded
@@ -43,10 +45,11 @@ async def perform(services: Services, caller: Caller, operation: Operation, requ
     """The operation's answer; raises `Forbidden` without its scope, and whatever error of ours it ends in."""
     started = time.perf_counter()
     outcome = "cancelled"
-    project_id: int | None = None
+    project: ProjectRef | None = None
+    caller = caller.acting(operation.scope)
     try:
         if operation.scope == "admin":  # it may delete the project that the audit is to name
-            project_id = await _project_id(services, caller, request)
+            project = await _project(services, caller, request)
         answer = await _run(services, caller, operation, request)
         outcome = "ok"
         return answer
@@ -54,7 +57,12 @@ async def perform(services: Services, caller: Caller, operation: Operation, requ
         outcome = error.code
         raise
     finally:
-        await _note(services, caller, operation, request, surface, outcome, started, project_id)
+        await _note(services, caller, operation, request, surface, outcome, started, project)
+
+
+def perform_lines(services: Services, caller: Caller, operation: Operation, request: Any) -> AsyncGenerator[bytes] | None:
+    """The pieces of an answer that is too large to be held, after `perform` let the call in; None for an operation without."""
+    return operation.lines(services, caller.acting(operation.scope), request) if operation.lines else None
 
 
 async def _note(
@@ -65,13 +73,13 @@ async def _note(
     surface: Surface,
     outcome: str,
     started: float,
-    project_id: int | None = None,
+    project: ProjectRef | None = None,
 ) -> None:
     """Counts the call, audits it when it changes something or is free SQL, and logs its one line."""
     seconds = time.perf_counter() - started
     count_call(operation.name, surface, outcome, seconds)
     if operation.scope != "read" or operation.audited:
-        await _write_audit(services, caller, operation, request, outcome, project_id)
+        await _write_audit(services, caller, operation, request, outcome, project)
     _LOG.info(
         "call",
         operation=operation.name,
@@ -102,21 +110,26 @@ async def _run(services: Services, caller: Caller, operation: Operation, request
 
 
 async def _write_audit(
-    services: Services, caller: Caller, operation: Operation, request: Any, outcome: str, project_id: int | None
+    services: Services, caller: Caller, operation: Operation, request: Any, outcome: str, project: ProjectRef | None
 ) -> None:
-    """What was done is done: an audit that cannot be written is an error in the log, not the call's."""
+    """What was done is done: an audit that cannot be written is an error in the log, not the call's.
+
+    What was read of another workspace stands in the audit of both.
+    """
     try:
-        project_id = project_id or await _project_id(services, caller, request)
-        await services.database.control("write_audit", caller.key_id, caller.workspace_id, project_id, operation.name, outcome)
+        project = project or await _project(services, caller, request)
+        number = project.project_id if project else None
+        for workspace_id in {caller.workspace_id, project.workspace_id if project else caller.workspace_id}:
+            await services.database.control("write_audit", caller.key_id, workspace_id, number, operation.name, outcome)
     except Exception:  # noqa: BLE001  (any failure at all)
         _LOG.exception("audit not written", operation=operation.name, outcome=outcome, key=caller.key_id, workspace=caller.workspace)
 
 
-async def _project_id(services: Services, caller: Caller, request: Any) -> int | None:
+async def _project(services: Services, caller: Caller, request: Any) -> ProjectRef | None:
     """The project that the call named or fell back to; none for a call about no project, or one that it may not touch."""
     if not hasattr(request, "project"):
         return None
     try:
-        return (await services.scopes.one(caller, request.workspace, request.project)).project_id
+        return await services.scopes.one(caller, request.workspace, request.project)
     except MunimentError:
         return None

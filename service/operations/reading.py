@@ -83,15 +83,15 @@ class MemoryStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ListProjects(msgspec.Struct, frozen=True, kw_only=True):
-    """Which workspace's projects to list."""
+    """Which workspace's projects to list; without one, all that the key can read."""
 
     cursor: Annotated[str, Meta(description="`next_cursor` of the answer before, to go on.")] = ""
     limit: Annotated[int, Meta(ge=1, description="How many at most, 1 to 1000.")] = 1000
-    workspace: Workspace = None
+    workspace: Annotated[str | None, Meta(description="Only those of this workspace; all that the key can read when left out.")] = None
 
 
 class ProjectEntry(msgspec.Struct, frozen=True):
-    """A project that the key can read; `name` is for people."""
+    """A project that the key can read, one of another workspace as `workspace/project`; `name` is for people."""
 
     workspace: str
     project: str
@@ -115,7 +115,10 @@ class QuotaState(msgspec.Struct, frozen=True):
 
 
 class Status(msgspec.Struct, frozen=True):
-    """What a project holds, and how far its vectors are; `embedding` counts events and passages, `quota` tells what is limited."""
+    """What a project holds, and how far its vectors are; `embedding` counts events and passages, `quota` tells what is limited.
+
+    `scopes` are what the key may do there: in a project that another workspace lets it read, `read` alone.
+    """
 
     workspace: str
     project: str
@@ -132,7 +135,7 @@ async def get_memory_content(services: Services, caller: Caller, request: GetMem
     if len(request.ids) > events.MOST_IDS:
         raise InvalidRequest(f"ids: at most {events.MOST_IDS}, not {len(request.ids)}.")
     found, missing = await events.read_events(services.database, project, request.ids)
-    return MemoryContent(found, missing, project.project)
+    return MemoryContent(found, missing, project.name)
 
 
 async def read_page(services: Services, caller: Caller, request: ReadPage) -> pages.Page:
@@ -157,7 +160,7 @@ async def list_pages(services: Services, caller: Caller, request: ListPages) -> 
     project = await services.scopes.one(caller, request.workspace, request.project)
     limit = min(request.limit, 200)
     found = await pages.list_pages(services.database, project, request.prefix, unseal(request.cursor), limit + 1)
-    return PageList(found[:limit], seal(found[limit - 1].path) if len(found) > limit else None, project.project)
+    return PageList(found[:limit], seal(found[limit - 1].path) if len(found) > limit else None, project.name)
 
 
 async def find_memories_by_entity(services: Services, caller: Caller, request: FindMemoriesByEntity) -> lookup.EntityMatches:
@@ -170,13 +173,13 @@ async def memory_status(services: Services, caller: Caller, request: MemoryStatu
     found = await lookup.read_status(services.database, project)
     return Status(
         workspace=project.workspace,
-        project=project.project,
+        project=project.name,
         resolved_by="named" if request.project else "key_default",
         counts=found.counts,
         embedding=found.embedding,
         newest_event=found.newest_event,
-        scopes=sorted(caller.scopes),
-        quota=await _quota(services, caller),
+        scopes=["read"] if project.granted else sorted(caller.scopes),
+        quota=[] if project.granted else await _quota(services, caller),
     )
 
 
@@ -190,10 +193,12 @@ async def list_projects(services: Services, caller: Caller, request: ListProject
     after, limit = unseal(request.cursor), min(request.limit, 1000)
     readable = await services.scopes.readable(caller, request.workspace)
     found = sorted((ref for ref in readable if _place(ref) > after), key=_place)
-    names = {row["id"]: row["name"] for row in await services.database.control("find_projects", caller.workspace_id)}
+    names: dict[int, str] = {}
+    for number in {ref.workspace_id for ref in found[:limit]}:
+        names |= {row["id"]: row["name"] for row in await services.database.control("find_projects", number)}
     return ProjectList(
         [
-            ProjectEntry(ref.workspace, ref.project, ref.project_id == caller.default_project, names.get(ref.project_id, ref.project))
+            ProjectEntry(ref.workspace, ref.name, ref.project_id == caller.default_project, names.get(ref.project_id, ref.project))
             for ref in found[:limit]
         ],
         seal(_place(found[limit - 1])) if len(found) > limit else None,
@@ -279,7 +284,7 @@ OPERATIONS = (
         run=list_projects,
         lists=("projects",),
         less="give a smaller limit.",
-        routes=(Route("GET", "/workspaces/{workspace}/projects"),),
-        tool=Tool(title="List projects", description="The projects that this key can read."),
+        routes=(Route("GET", "/workspaces/{workspace}/projects"), Route("GET", "/projects")),
+        tool=Tool(title="List projects", description="The projects that this key can read, also those of other workspaces."),
     ),
 )

@@ -37,8 +37,8 @@ class MemoryQuery(msgspec.Struct, frozen=True, kw_only=True):
     until: Annotated[str | None, Meta(description="Only up to this point in time, a date's whole day included (ISO-8601).")] = None
     as_of: Annotated[str | None, Meta(description="Only what was stored by then, pages in the version then current.")] = None
     scopes: Annotated[list[ScopeNames], Meta(description="Several projects, at most 25, instead of workspace and project.")] = []
-    everywhere: Annotated[bool, Meta(description="Search every project that the key can read.")] = msgspec.field(
-        default=False, name="global"
+    everywhere: Annotated[bool, Meta(description="Search every project that the key can read, those of other workspaces too.")] = (
+        msgspec.field(default=False, name="global")
     )
     workspace: Workspace = None
     project: Project = None
@@ -77,7 +77,8 @@ async def memory_query(services: Services, caller: Caller, request: MemoryQuery)
     )
     async with fitting_embedder(services, scope.projects) as embed:
         answer = await search(services.database, scope.projects, wish, embed=embed, settings=settings, reranker=services.reranker)
-    return msgspec.structs.replace(answer, scope=msgspec.structs.replace(answer.scope, resolved_by=scope.resolved_by))
+    workspace = scope.workspace if scope.projects else ""
+    return msgspec.structs.replace(answer, scope=msgspec.structs.replace(answer.scope, workspace=workspace, resolved_by=scope.resolved_by))
 
 
 async def query_memory_graph(services: Services, caller: Caller, request: QueryMemoryGraph) -> GraphAnswer:

@@ -58,7 +58,7 @@ async def end_session(services: Services, caller: Caller, request: EndSession) -
 async def list_sessions(services: Services, caller: Caller, request: ListSessions) -> SessionList:
     project = await services.scopes.one(caller, request.workspace, request.project)
     found, more = await sessions.list_sessions(services.database, project, request.cursor, min(request.limit, 200))
-    return SessionList(found, more, project.project)
+    return SessionList(found, more, project.name)
 
 
 OPERATIONS = (

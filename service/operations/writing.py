@@ -16,7 +16,9 @@ from service.operations.operation import Operation, Route, Services, Tool
 MOST_EVENTS = 1000
 
 Workspace = Annotated[str | None, Meta(description="The workspace's slug; the key's own when left out.")]
-Project = Annotated[str | None, Meta(description="The project's slug; the key's default project when left out.")]
+Project = Annotated[
+    str | None, Meta(description="The project's slug, or `workspace/project` as answers have it; the key's default project when left out.")
+]
 Version = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 
 

@@ -175,7 +175,7 @@ class _Search:
         """The vector stream, when the query's vector belongs to the project's space."""
         if not self.plan.to_embed:
             return
-        absence = explain_absence(stage.tx.space, self.embed, stage.tx.project.project)
+        absence = explain_absence(stage.tx.space, self.embed, stage.tx.project.name)
         if absence and self.embed is not None:
             self.note(absence)
         if absence or self.vector.text is None:
@@ -238,7 +238,7 @@ class _Search:
             self.note(f"{self.pending} passages have no vector yet; words, names and links found them all the same.")
         settings, explain = self.settings, self.plan.request.explain
         shown = Shown(
-            projects=[project.project for project in self.projects],
+            projects=[project.name for project in self.projects],
             marks=Marks.of(self.plan.words),
             weights={stream: getattr(settings, f"{stream}_weight") for stream in STREAMS},
             k=settings.k,

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from service.access.granting import gone_meanwhile, granting_key
+from service.access.granting import gone_meanwhile, granting_key, reach_of
 from service.access.keys import Caller, NewKey
 from service.db.pools import Database
 from service.errors import NotFound
@@ -65,21 +65,17 @@ async def list_keys(database: Database, caller: Caller, cursor: str, limit: int)
     """Keys in the order they were made, and the cursor to go on with; None on the last answer."""
     after, key_id = _place(cursor)
     slugs = {row["id"]: row["slug"] for row in await database.control("find_projects", caller.workspace_id)}
-    rows = await database.control("find_keys", caller.workspace_id, _within(caller), after, key_id, limit + 1)
+    rows = await database.control("find_keys", caller.workspace_id, reach_of(caller), after, key_id, limit + 1)
     found = [_entry(row, slugs) for row in rows[:limit]]
     return found, seal(f"{found[-1].created_at.isoformat()} {found[-1].id}") if len(rows) > limit else None
 
 
 async def end_key(database: Database, caller: Caller, key_id: str) -> tuple[datetime, bool]:
     """Since when the key is revoked, and whether it was before; raises `NotFound` for one that is not in the caller's reach."""
-    rows = await database.control("end_key", caller.workspace_id, _within(caller), key_id)
+    rows = await database.control("end_key", caller.workspace_id, reach_of(caller), key_id)
     if not rows:
         raise NotFound(f"There is no key {key_id[:12]!r} here, or this key cannot end it.", hint="The list of keys shows their ids.")
     return rows[0]["revoked_at"], rows[0]["known"]
-
-
-def _within(caller: Caller) -> list[int] | None:
-    return None if caller.projects is None else sorted(caller.projects)
 
 
 def _place(cursor: str) -> tuple[datetime | None, str]:

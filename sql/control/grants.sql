@@ -41,3 +41,11 @@ GRANT EXECUTE ON FUNCTION
     control.embedding_totals(),
     control.set_embedding(bigint, text, text, integer, text, text, text, text, integer)
     TO {login};
+REVOKE ALL ON FUNCTION
+    control.grant_reading(text, text, bigint, bigint[], text, bigint[], timestamptz), control.find_grants(bigint, bigint[], text, bigint, integer),
+    control.end_grant(bigint, bigint[], text), control.find_granted(text)
+    FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION
+    control.grant_reading(text, text, bigint, bigint[], text, bigint[], timestamptz), control.find_grants(bigint, bigint[], text, bigint, integer),
+    control.end_grant(bigint, bigint[], text), control.find_granted(text)
+    TO {login};

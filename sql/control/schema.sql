@@ -97,6 +97,20 @@ CREATE TABLE member (
     PRIMARY KEY (workspace_id, subject)
 );
 
+-- What a workspace lets keys of other workspaces read: a row for each key and project. Such a key need not be there, since who gives is
+-- not to learn which keys there are; one that goes takes its rows along (functions/reading.sql).
+CREATE TABLE reading_grant (
+    workspace_id bigint NOT NULL REFERENCES workspace ON DELETE CASCADE,
+    key_id text NOT NULL,
+    project_id bigint REFERENCES project ON DELETE CASCADE,  -- null: all of the workspace, also those to come
+    expires_at timestamptz,
+    granted_at timestamptz NOT NULL DEFAULT now(),
+    granted_by text,
+    UNIQUE NULLS NOT DISTINCT (key_id, workspace_id, project_id)
+);
+CREATE INDEX reading_grant_workspace ON reading_grant (workspace_id, key_id);
+CREATE INDEX reading_grant_project ON reading_grant (project_id);
+
 -- What a workspace may keep at most; null, or no row: as much as it likes.
 CREATE TABLE quota (
     workspace_id bigint PRIMARY KEY REFERENCES workspace ON DELETE CASCADE,
@@ -146,3 +160,4 @@ ALTER TABLE workspace_embedding ALTER COLUMN url SET STATISTICS 0, ALTER COLUMN 
     ALTER COLUMN query_prefix SET STATISTICS 0, ALTER COLUMN document_prefix SET STATISTICS 0;
 ALTER TABLE api_key ALTER COLUMN hash SET STATISTICS 0, ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE member ALTER COLUMN subject SET STATISTICS 0, ALTER COLUMN added_by SET STATISTICS 0;
+ALTER TABLE reading_grant ALTER COLUMN key_id SET STATISTICS 0, ALTER COLUMN granted_by SET STATISTICS 0;

@@ -51,7 +51,9 @@ class Scope(msgspec.Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        return f"/workspaces/{quote(self.workspace, safe='')}/projects/{quote(self.project, safe='')}"
+        named, slash, slug = self.project.partition("/")  # as answers name a project of another workspace
+        workspace, project = (named, slug) if slash else (self.workspace, self.project)
+        return f"/workspaces/{quote(workspace, safe='')}/projects/{quote(project, safe='')}"
 
 
 class Readable(msgspec.Struct, frozen=True):

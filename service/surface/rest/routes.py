@@ -14,7 +14,7 @@ from msgspec import inspect
 
 from service.errors import InvalidRequest, MalformedBody, UnsupportedMediaType
 from service.operations.operation import Operation, Route, Services
-from service.operations.perform import admit, perform
+from service.operations.perform import admit, perform, perform_lines
 from service.surface.decode import bare_type, fields_of, read_arguments, takes_anything
 from service.surface.incoming import Identifies, header, identify, read_body, wait_for_leaving, while_connected
 from service.surface.json_body import clean_value, parse_json, parse_lines
@@ -53,8 +53,8 @@ def _handler(operation: Operation, route: Route, services: Services, keys: Ident
         request = read_arguments(operation, raw)
         work = perform(services, caller, operation, request, surface="rest")
         given = await while_connected(work, wait_for_leaving(receive))
-        if operation.lines is not None:
-            return await _stream(operation.lines(services, caller, request))
+        if (pieces := perform_lines(services, caller, operation, request)) is not None:
+            return await _stream(pieces)
         return _reply(scope, route, given)
 
     address = ROOT + _BRACES.sub(lambda found: f"{{{found[1]}:{'path' if found[2] else 'str'}}}", route.path)

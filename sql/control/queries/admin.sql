@@ -69,6 +69,18 @@ UPDATE control.api_key AS k SET revoked_at = now() WHERE k.id = $1 AND k.revoked
 SELECT k.id, k.name, k.scopes, k.created_at, k.expires_at, k.revoked_at, k.last_used_at
 FROM control.api_key AS k WHERE k.workspace_id = $1 ORDER BY k.created_at;
 
+-- name: grant_reading
+-- Lets a key of another workspace read projects of this one; null is all of them, also those to come.
+SELECT control.grant_reading(NULL, NULL, $1::bigint, NULL, $2::text, $3::bigint[], $4::timestamptz) AS outcome;
+
+-- name: list_grants
+-- What a workspace lets keys of others read.
+SELECT g.key_id AS key, g.project, g.granted_at, g.granted_by, g.expires_at FROM control.find_grants($1::bigint, NULL, '', 0, NULL) AS g;
+
+-- name: end_grant
+-- Takes back what a workspace let a key read.
+SELECT control.end_grant($1::bigint, NULL, $2::text) AS ended;
+
 -- name: drop_unused_keys
 -- Keys that an earlier start made and nobody used.
 DELETE FROM control.api_key AS k WHERE k.workspace_id = $1 AND k.name = $2 AND k.last_used_at IS NULL;

@@ -1,6 +1,8 @@
 -- name: find_key
--- A key by its id: its hash, its workspace and what it may do.
-SELECT hash, workspace_id, workspace, role, scopes, projects, default_project, expires_at, revoked_at FROM control.find_key($1);
+-- A key by its id: its hash, its workspace, what it may do, and as JSON what other workspaces let it read.
+SELECT k.hash, k.workspace_id, k.workspace, k.role, k.scopes, k.projects, k.default_project, k.expires_at, k.revoked_at,
+    (SELECT json_agg(g) FROM control.find_granted($1) AS g)::text AS granted
+FROM control.find_key($1) AS k;
 
 -- name: touch_key
 -- Notes when a key was last used.
@@ -58,6 +60,18 @@ SELECT control.remove_member($1, $2) AS found;
 -- name: find_subject
 -- A workspace by its slug with the role that a person has there, for a token that names both.
 SELECT id, slug, role, member_role FROM control.find_subject($1, $2);
+
+-- name: grant_reading
+-- Lets key $5 read projects of workspace $3: created, updated, unchanged, own (a key of this workspace), or null when the caller may not.
+SELECT control.grant_reading($1, $2, $3, $4, $5, $6, $7) AS outcome;
+
+-- name: find_grants
+-- What a workspace lets keys of others read, the grants after a key and a project's number first.
+SELECT key_id, project_id, project, expires_at, granted_at, granted_by FROM control.find_grants($1, $2, $3, $4, $5);
+
+-- name: end_grant
+-- Takes back what a workspace let a key read: how many grants that were.
+SELECT control.end_grant($1, $2, $3) AS ended;
 
 -- name: find_workspaces
 -- The caller's workspace, or all for the operator, with what each keeps and may keep.
