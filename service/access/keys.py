@@ -121,7 +121,7 @@ class KeyRing:
             projects=None if row["projects"] is None else frozenset(row["projects"]),
             default_project=row["default_project"],
             expires_at=row["expires_at"],
-            granted=_read_granted(row["granted"], now) if row["granted"] else (),
+            granted=read_granted(row["granted"], now) if row["granted"] else (),
         )
 
     def forget(self) -> None:
@@ -145,7 +145,7 @@ class KeyRing:
         await self._database.control("touch_key", key_id)
 
 
-def _read_granted(text: str, now: datetime) -> tuple[Granted, ...]:
+def read_granted(text: str, now: datetime) -> tuple[Granted, ...]:
     """What is granted at this moment, by workspace."""
     grants = [grant for grant in msgspec.json.decode(text, type=list[_Grant]) if grant.expires_at is None or grant.expires_at > now]
     places = {grant.workspace_id: grant for grant in grants}

@@ -15,6 +15,7 @@ from service.access.keys import ALL_SCOPES, NewKey, make_key
 from service.db import quota
 from service.db.queries import load
 from service.errors import Conflict, DatabaseBusy, InvalidRequest, NotFound
+from service.tenants.grants import granted_outcome
 from service.tenants.owner import Owner, Row, run, run_one
 from service.tenants.projects import check_name, check_slug
 
@@ -153,8 +154,20 @@ def revoke_key(owner: Owner, key_id: str) -> None:
         raise NotFound(f"There is no key {key_id[:40]!r} that could be revoked.", hint="`muniment key list` shows their ids.")
 
 
+def grant_reading(owner: Owner, workspace: Found, key_id: str, projects: Sequence[Found] | None, expires_at: datetime | None) -> str:
+    """Lets a key of another workspace read projects of this one, None for all: created, updated or unchanged."""
+    only = None if projects is None else [each.id for each in projects]
+    return granted_outcome(_one(owner, "grant_reading", workspace.id, key_id, only, expires_at)["outcome"])
+
+
+def end_grant(owner: Owner, workspace: Found, key_id: str) -> None:
+    """Takes back what the workspace let a key read."""
+    if not _one(owner, "end_grant", workspace.id, key_id)["ended"]:
+        raise NotFound(f"There is no grant to the key {key_id!r} in {workspace.slug}.", hint="`muniment key grants` shows them.")
+
+
 def list_rows(owner: Owner, what: str, *args: Any) -> list[Row]:
-    """The rows of `list_workspaces`, `list_projects` or `list_keys`."""
+    """The rows of `list_workspaces`, `list_projects`, `list_keys` or `list_grants`."""
     return run(owner, load("control", "admin")[what], *args)
 
 

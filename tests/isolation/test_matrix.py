@@ -42,6 +42,7 @@ FOREIGN: dict[str, Any] = {
     "previous": "evt_2",
     "resolves": ["evt_2"],
     "relation": "NEXT",
+    "key_id": "abcdefghijkl",
     "role": "reader",
     "provider": "none",
     "from": "evt_1",
@@ -130,24 +131,24 @@ def _kinds(kind: Any) -> set[Any]:
     return {get_origin(kind) or kind}
 
 
-def _request(operation: Operation, target: dict[str, str]) -> msgspec.Struct | None:
+def request_of(operation: Operation, target: dict[str, str]) -> msgspec.Struct | None:
     """The operation's request with foreign values in every required field and every field that names something."""
     fields = msgspec.structs.fields(operation.request)
     values: dict[str, Any] = {f.encode_name: _value(operation, f) for f in fields if f.required or f.encode_name in ("params", "previous")}
-    if not all(_takes(operation, name) for name in target):
+    if not all(takes(operation, name) for name in target):
         return None
     return msgspec.convert({**values, **target}, operation.request)
 
 
-def _takes(operation: Operation, field: str) -> bool:
+def takes(operation: Operation, field: str) -> bool:
     return field in {each.encode_name for each in msgspec.structs.fields(operation.request)}
 
 
-async def _fingerprint(server: EmbeddedServer, world: World) -> list[Any]:
-    """Every row of every table of the projects that are not the attacker's."""
+def rows_of(server: EmbeddedServer, *projects: ProjectRef) -> list[Any]:
+    """Every row of every table of some projects."""
     found: list[Any] = []
     with owner_connection(server.owner_url) as owner:
-        for project in (world.victim, world.sibling):
+        for project in projects:
             tables = owner.execute(
                 "SELECT relname FROM pg_class WHERE relnamespace = $1::text::regnamespace AND relkind = 'r' ORDER BY 1", (project.schema,)
             ).fetchall()
@@ -162,10 +163,10 @@ async def _fingerprint(server: EmbeddedServer, world: World) -> list[Any]:
     ("operation", "kind"), list(product(CATALOGUE, ("wide", "bound", "reader"))), ids=lambda value: getattr(value, "name", value)
 )
 async def test_nothing_of_others_is_read_or_written(world: World, server: EmbeddedServer, operation: Operation, kind: str) -> None:
-    before = await _fingerprint(server, world)
+    before = rows_of(server, world.victim, world.sibling)
     tried = 0
     for target in _targets(world, kind):
-        request = _request(operation, target)
+        request = request_of(operation, target)
         if request is None:
             continue
         tried += 1
@@ -182,15 +183,15 @@ async def test_nothing_of_others_is_read_or_written(world: World, server: Embedd
         assert f"{CANARY} two" not in text
         assert f"{CANARY} text" not in text
         assert world.victim.project not in text
-    assert tried >= (2 if _takes(operation, "workspace") else 1)
-    assert await _fingerprint(server, world) == before
+    assert tried >= (2 if takes(operation, "workspace") else 1)
+    assert rows_of(server, world.victim, world.sibling) == before
 
 
-@pytest.mark.parametrize("operation", [o for o in CATALOGUE if o.scope == "read" and _takes(o, "project")], ids=lambda o: o.name)
+@pytest.mark.parametrize("operation", [o for o in CATALOGUE if o.scope == "read" and takes(o, "project")], ids=lambda o: o.name)
 async def test_the_foreign_and_the_absent_look_the_same(world: World, operation: Operation) -> None:
     answers: list[Any] = []
     for project in (world.victim.project, world.sibling.project, "no-such-project"):
-        request = _request(operation, {"project": project})
+        request = request_of(operation, {"project": project})
         assert request is not None
         with pytest.raises(MunimentError) as refusal:
             await perform(world.services, world.caller("bound"), operation, request)

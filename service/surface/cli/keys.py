@@ -1,4 +1,4 @@
-"""`key`: make, list and revoke API keys, by the owner's login.
+"""`key`: make, list and revoke API keys, and let keys of other workspaces read, by the owner's login.
 
 In: what a key may do, or which one to end. Out: the key's text, shown once, or what there is to know about keys without it.
 """
@@ -22,7 +22,7 @@ _KEY: Final = re.compile(r"mun_(?P<of_key>[a-z0-9]{12})(?:_.*)?|(?P<id>[a-z0-9]{
 
 @rich_click.group()
 def key() -> None:
-    """Make, list and revoke API keys."""
+    """Make, list and revoke API keys; let those of other workspaces read."""
 
 
 @key.command(name="create")
@@ -56,7 +56,7 @@ def key_create(
             scopes=scopes,
             projects=bound or None,
             default_project=workspaces.find_project(owner, found, default_project) if default_project else None,
-            expires_at=datetime.now(UTC) + timedelta(days=days) if days else None,
+            expires_at=_in_days(days),
         )
     show_rows([{"id": made.id, "key": made.text}], as_json)
 
@@ -76,10 +76,59 @@ def key_list(in_workspace: str, data: Path, as_json: bool) -> None:
 @DATA
 def key_revoke(key_id: str, data: Path) -> None:
     """End a key, by its id or its whole text."""
-    found = _KEY.fullmatch(key_id.strip())
-    if found is None:  # what was given is not repeated: it may be a part of a key
-        raise wrong_usage("This is neither a key nor the id of one.", "`muniment key list` shows the ids.")
-    number = found["of_key"] or found["id"]
+    number = _id_of(key_id)
     with owning(data) as (owner, _):
         workspaces.revoke_key(owner, number)
     click.echo(f"The key {number} is revoked.")
+
+
+@key.command(name="grant")
+@click.argument("key_id")
+@click.option("--workspace", "in_workspace", default="main", show_default=True, help="The workspace that gives.")
+@click.option("--project", "projects", multiple=True, help="Only this project; may be repeated.")
+@click.option("--days", type=click.IntRange(1), help="The grant ends after so many days.")
+@DATA
+@JSON
+def key_grant(key_id: str, in_workspace: str, projects: tuple[str, ...], days: int | None, data: Path, as_json: bool) -> None:
+    """Let a key of another workspace read here; what was granted to it before is replaced."""
+    number = _id_of(key_id)
+    with owning(data) as (owner, _):
+        found = workspaces.find_workspace(owner, in_workspace)
+        only = [workspaces.find_project(owner, found, slug) for slug in projects]
+        outcome = workspaces.grant_reading(owner, found, number, only or None, _in_days(days))
+    show_rows([{"key": number, "workspace": in_workspace, "projects": list(projects) or None, "outcome": outcome}], as_json)
+
+
+@key.command(name="grants")
+@click.option("--workspace", "in_workspace", default="main", show_default=True)
+@DATA
+@JSON
+def key_grants(in_workspace: str, data: Path, as_json: bool) -> None:
+    """List what keys of other workspaces may read here; without a project it is all."""
+    with owning(data) as (owner, _):
+        show_rows(workspaces.list_rows(owner, "list_grants", workspaces.find_workspace(owner, in_workspace).id), as_json)
+
+
+@key.command(name="ungrant")
+@click.argument("key_id")
+@click.option("--workspace", "in_workspace", default="main", show_default=True, help="The workspace that gave.")
+@DATA
+@JSON
+def key_ungrant(key_id: str, in_workspace: str, data: Path, as_json: bool) -> None:
+    """Take back all that a key of another workspace may read here."""
+    number = _id_of(key_id)
+    with owning(data) as (owner, _):
+        workspaces.end_grant(owner, workspaces.find_workspace(owner, in_workspace), number)
+    show_rows([{"key": number, "workspace": in_workspace, "outcome": "ended"}], as_json)
+
+
+def _id_of(text: str) -> str:
+    """A key's id, from itself or the key's whole text."""
+    found = _KEY.fullmatch(text.strip())
+    if found is None:  # what was given is not repeated: it may be a part of a key
+        raise wrong_usage("This is neither a key nor the id of one.", "`muniment key list` shows the ids.")
+    return found["of_key"] or found["id"]
+
+
+def _in_days(days: int | None) -> datetime | None:
+    return datetime.now(UTC) + timedelta(days=days) if days else None

@@ -13,6 +13,7 @@ import pytest_asyncio
 import structlog
 import uvicorn
 
+from service.access.changes import Changes
 from service.access.identify import open_identify
 from service.access.keys import make_key
 from service.access.scope import Scopes
@@ -26,6 +27,7 @@ from service.surface.health import ServerState
 from service.surface.http import build_app
 from service.surface.wire import make_config
 from service.tenants.owner import owner_connection
+from tests.conftest import Memory, Projects
 from tests.integration.surface.asking import Make
 
 PEPPER = "a pepper for tests"
@@ -45,6 +47,18 @@ class Running:
         return httpx2.AsyncClient(base_url=self.url, headers={**bearer, **headers}, timeout=30, trust_env=False)
 
 
+class Reader:
+    """A key of another workspace than the one that gives, and a client that has it."""
+
+    def __init__(self, client: httpx2.AsyncClient, key: str, home: ProjectRef) -> None:
+        self.client, self.home, self.id = client, home, key.split("_")[1]
+
+    async def search(self, **body: Any) -> dict[str, Any]:
+        reply = await self.client.post("/api/v1/search", json={"query": "quince", **body})
+        assert reply.status_code == 200, reply.text
+        return reply.json()
+
+
 @contextmanager
 def free_socket() -> Iterator[socket.socket]:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
@@ -56,9 +70,11 @@ def free_socket() -> Iterator[socket.socket]:
 @asynccontextmanager
 async def run_app(database: Database, settings: Settings, catalogue: Sequence[Operation] = CATALOGUE) -> AsyncIterator[Running]:
     """Serves the catalogue until left."""
-    services = Services(database=database, scopes=Scopes(database), settings=settings, embedder=None, pepper=PEPPER)
+    scopes = Scopes(database)
+    changes = Changes(None, scopes.forget)
+    services = Services(database=database, scopes=scopes, settings=settings, embedder=None, pepper=PEPPER, changes=changes)
     state = ServerState()
-    async with open_identify(settings, database, PEPPER) as identify:
+    async with open_identify(settings, database, PEPPER, changes) as identify:
         app = build_app(services, identify, state, catalogue=catalogue)
         async with _served(make_config(app, settings, grace_s=5)) as url:
             yield Running(url, services, state)
@@ -148,3 +164,22 @@ def make(client: httpx2.AsyncClient, root: str) -> Make:
         return reply.json()
 
     return post
+
+
+@pytest_asyncio.fixture
+async def reader(running: Running, projects: Projects, memory: Memory, make_api_key: MakeKey) -> AsyncIterator[Reader]:
+    home = projects.make()
+    await memory.save(home, [{"summary": "quince at home"}])
+    key = make_api_key(home, "read", "write", "admin", default=False)
+    async with running.client(key) as client:
+        yield Reader(client, key, home)
+
+
+@pytest_asyncio.fixture
+async def told(memory: Memory, project: ProjectRef) -> str:
+    """How the reader finds the project that gives, in which something is stored."""
+    await memory.save(
+        project, [{"summary": "quince elsewhere", "content": "in full", "entities": [("Quince", "thing")], "tags": ["fruit"]}]
+    )
+    await memory.page(project, "quince.md", "Quince", "quince on a page")
+    return f"{project.workspace}/{project.project}"

@@ -16,6 +16,7 @@ from service.access.memo import KEPT_S
 from service.db.embedded import EmbeddedServer
 from service.db.scope import ProjectRef
 from service.tenants.migrate import MigrationReport
+from tests.conftest import Projects
 from tests.integration.access.issuer import AUDIENCE, Issuer
 from tests.integration.access.redis_server import RedisServer
 from tests.integration.cli.conftest import COMMAND, ROOT, environment
@@ -160,6 +161,18 @@ def test_a_member_who_is_removed_loses_the_role_on_the_other(
     assert there.status(token, status) == 200
     assert here.call(admin, "DELETE", member).status_code == 200
     _until(lambda: there.status(token, status) == 403)
+
+
+def test_a_grant_that_is_taken_back_ends_on_the_other(
+    pair: tuple[Replica, Replica], project: ProjectRef, projects: Projects, make_api_key: MakeKey, status: str
+) -> None:
+    (here, there), admin, foreign = pair, make_api_key(project, "read", "admin"), make_api_key(projects.make(), "read")
+    grant = f"/api/v1/workspaces/{project.workspace}/grants/{_id_of(foreign)}"
+    assert there.status(foreign, status) == 404
+    assert here.call(admin, "PUT", grant, json={}).status_code == 201
+    _until(lambda: there.status(foreign, status) == 200)
+    assert here.call(admin, "DELETE", grant).status_code == 200
+    _until(lambda: there.status(foreign, status) == 404)
 
 
 def test_a_project_that_is_deleted_is_gone_from_the_other(
