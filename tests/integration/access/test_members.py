@@ -90,6 +90,17 @@ async def test_a_role_gives_nothing_elsewhere(door: Door, projects: Projects) ->
             await door.ask(intruder, call, **fields, **({"role": "none"} if call == "set_member" else {}))
 
 
+async def test_a_person_grants_reading_and_has_none(door: Door, projects: Projects) -> None:
+    here, elsewhere = projects.make(), projects.make()
+    root = await door.enter(here, sub="root", scope="read admin")
+    assert (await door.ask(root, "grant_reading", key_id="aaaaaaaaaaaa")).outcome == "created"
+    (entry,) = (await door.ask(root, "list_grants")).grants
+    assert (entry.key_id, entry.project, entry.granted_by) == ("aaaaaaaaaaaa", None, "oidc:root")
+    assert (await door.enter(elsewhere, sub="root")).granted == ()
+    with pytest.raises(Forbidden):
+        await door.ask(await door.enter(here, sub="root", scope="admin"), "grant_reading", key_id="aaaaaaaaaaaa")
+
+
 async def test_a_person_makes_keys_and_gives_no_more_than_the_role(door: Door, project: ProjectRef) -> None:
     root = await door.enter(project, sub="root", scope="read admin")
     made = await door.ask(root, "create_key", scopes=["read"])

@@ -47,6 +47,28 @@ def test_a_key_is_revoked_by_its_id_or_its_text(muniment: Muniment) -> None:
         assert made["key"].split("_", 2)[2][:8] not in again.err
 
 
+def test_keys_of_other_workspaces_are_let_read(muniment: Muniment, serving: Server) -> None:
+    giver, project = ("--workspace", "cli-giver", "--json"), ("memory", "--workspace", "cli-giver")
+    assert muniment("workspace", "create", "cli-giver").code == 0
+    assert muniment("project", "create", *project).code == 0
+    made = made_key(muniment, "--scope", "read")
+    (given,) = muniment("key", "grant", made["key"], "--project", "memory", "--days", "3", *giver).json
+    assert given == {"key": made["id"], "workspace": "cli-giver", "projects": ["memory"], "outcome": "created"}
+    (row,) = muniment("key", "grants", *giver).json
+    assert (row["key"], row["project"], bool(row["expires_at"])) == (made["id"], "memory", True)
+    for words in (("--project", "cli-giver/memory"), ("--workspace", "cli-giver", "--project", "memory")):
+        status = muniment("status", "--key", made["key"], "--json", *words)
+        assert (status.code, status.json["project"]) == (0, "cli-giver/memory"), status.err
+        assert muniment("query", "anything", "--key", made["key"], *words).code == 0
+    own = muniment("key", "grant", made["id"], "--workspace", serving.workspace, "--json")
+    assert (own.code, own.json["code"]) == (1, "invalid_request")
+    assert muniment("key", "grant", "no-key", *giver).code == 2
+    (ended,) = muniment("key", "ungrant", made["id"], *giver).json
+    assert ended["outcome"] == "ended"
+    assert muniment("key", "ungrant", made["id"], *giver).json["code"] == "not_found"
+    assert muniment("workspace", "delete", "cli-giver", "--yes").code == 0
+
+
 def test_a_deleted_project_is_told_in_a_few_totals(muniment: Muniment, serving: Server) -> None:
     assert muniment("import", "--sample").code == 0
     counts = muniment("status", "--json").json["counts"]

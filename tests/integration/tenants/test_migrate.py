@@ -12,7 +12,7 @@ import pytest
 
 from service.db.embedded import EmbeddedServer
 from service.db.pools import Database
-from service.db.queries import load
+from service.db.queries import load, read_sql
 from service.errors import UnsuitableDatabase
 from service.tenants import workspaces
 from service.tenants.migrate import MigrationReport, apply_area, migrate, migrations
@@ -81,6 +81,21 @@ def test_the_migrations_end_in_the_schema(server: EmbeddedServer, projects: Proj
         names = [row["name"] for row in owner.execute(f"SELECT name FROM {made.schema}.migration ORDER BY name").fetchall()]
         assert names == [row["name"] for row in owner.execute("SELECT name FROM m_999999.migration ORDER BY name").fetchall()]
         owner.execute("DROP SCHEMA m_999999 CASCADE")
+
+
+def test_the_migrations_of_control_end_in_its_schema(server: EmbeddedServer, migrated: MigrationReport) -> None:
+    ways = {"control_steps": [text for _, text in migrations("control")], "control_at_once": [read_sql("control", "schema.sql")]}
+    with owner_connection(server.owner_url) as owner:
+        for schema, texts in ways.items():
+            owner.execute(f"CREATE SCHEMA {schema}")
+            owner.execute("SELECT set_config('search_path', $1, false)", (schema,))
+            for text in texts:
+                owner.execute(text.encode())
+        made = [_catalogue(owner, schema) for schema in ways]
+        for schema in ways:
+            owner.execute(f"DROP SCHEMA {schema} CASCADE")
+    assert made[0] == made[1]
+    assert any("reading_grant" in row[1] for row in made[0])
 
 
 def test_no_function_of_a_project_has_the_name_of_another_project_s(server: EmbeddedServer, projects: Projects) -> None:
