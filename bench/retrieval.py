@@ -103,7 +103,7 @@ async def _ask(server: Running, conversations: Sequence[Conversation], refs: Seq
 
 async def _score(services: Services, project: ProjectRef, question: Question, refs: dict[str, str], mix: SearchSettings) -> Score:
     answer = await memory_query(
-        services.database, [project], SearchRequest(query=question.q, limit=100), embed=services.embedder, settings=mix
+        services.database, [project], SearchRequest(query=question.q, limit=100), embedders=[services.embedder], settings=mix
     )
     ranked = [refs[hit.id] for hit in answer.raw_hits]
     wanted = set(question.relevant)

@@ -6,9 +6,10 @@ What a connection has touched, Postgres remembers until it ends, so one that has
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any
 
 import asyncpg
@@ -26,7 +27,7 @@ _SPACE_TTL_S = 2.0
 _STATEMENTS = 128
 _SILENT_S = 1.0
 _CONTROL_MS = 5_000
-_pinned: ContextVar[tuple[int, SpaceRef | None] | None] = ContextVar("pinned", default=None)
+_pinned: ContextVar[Mapping[int, SpaceRef | None]] = ContextVar("pinned", default=MappingProxyType({}))
 
 
 class _Counting(asyncpg.Connection):
@@ -152,27 +153,29 @@ class Database:
             yield tx
 
     @asynccontextmanager
-    async def pin_space(self, project: ProjectRef) -> AsyncGenerator[SpaceRef | None]:
-        """The project's current space, which all transactions of this task search until the end, also when the project moves to another.
+    async def pin_spaces(self, projects: Sequence[ProjectRef]) -> AsyncGenerator[list[SpaceRef | None]]:
+        """The projects' current spaces, which all transactions of this task search until the end, also when a project moves to another.
 
         A space stays for a minute after it went out of use, which is longer than any call may take.
         """
-        known = self._spaces.get(project.project_id)
-        if known and known[0] > time.monotonic():
-            space = known[1]
-        else:
-            async with self.read(project) as tx:
-                space = tx.space
-        token = _pinned.set((project.project_id, space))
+        spaces = {project.project_id: await self._current_space(project) for project in projects}
+        token = _pinned.set(spaces)
         try:
-            yield space
+            yield [spaces[project.project_id] for project in projects]
         finally:
             _pinned.reset(token)
 
+    async def _current_space(self, project: ProjectRef) -> SpaceRef | None:
+        known = self._spaces.get(project.project_id)
+        if known and known[0] > time.monotonic():
+            return known[1]
+        async with self.read(project) as tx:
+            return tx.space
+
     async def _space(self, tx: Tx) -> SpaceRef | None:
         pinned = _pinned.get()
-        if pinned and pinned[0] == tx.project.project_id:
-            return pinned[1]
+        if tx.project.project_id in pinned:
+            return pinned[tx.project.project_id]
         known = self._spaces.get(tx.project.project_id)
         if known and known[0] > time.monotonic():
             return known[1]

@@ -18,7 +18,7 @@ from service.graph.answer import GraphAnswer, Truncation
 from service.graph.run import run_query
 from service.memory.details import EventDetails, Named, Thread, read_details, read_threads
 from service.operations.operation import Operation, Route, Services, Tool
-from service.operations.searching import fitting_embedder, graph_limits
+from service.operations.searching import fitting_embedders, graph_limits
 from service.operations.writing import Project, Workspace
 from service.settings import Settings
 
@@ -145,7 +145,7 @@ async def find_by_meaning(
 async def ask_graph(services: Services, project: ProjectRef, query: str, params: dict[str, Any]) -> GraphAnswer:
     """A graph query of our own: the switches are for those that users write."""
     limits = msgspec.structs.replace(graph_limits(services.settings), scoped_match=True)
-    async with fitting_embedder(services, [project]) as embed:
+    async with fitting_embedders(services, [project]) as (embed,):
         return await run_query(services.database, project, query, params, embed=embed, limits=limits)
 
 

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from service.access.keys import Caller
 from service.access.scope import ScopeNames
-from service.db.scope import ProjectRef
+from service.db.scope import ProjectRef, SpaceRef
 from service.embed.provider import Space
 from service.embed.query import QueryEmbedder
 from service.errors import NotFound
@@ -75,8 +75,8 @@ async def memory_query(services: Services, caller: Caller, request: MemoryQuery)
         embed_ms=services.settings.embedding_timeout_ms,
         rerank_ms=services.settings.rerank_deadline_ms,
     )
-    async with fitting_embedder(services, scope.projects) as embed:
-        answer = await search(services.database, scope.projects, wish, embed=embed, settings=settings, reranker=services.reranker)
+    async with fitting_embedders(services, scope.projects) as embedders:
+        answer = await search(services.database, scope.projects, wish, embedders=embedders, settings=settings, reranker=services.reranker)
     workspace = scope.workspace if scope.projects else ""
     return msgspec.structs.replace(answer, scope=msgspec.structs.replace(answer.scope, workspace=workspace, resolved_by=scope.resolved_by))
 
@@ -86,7 +86,7 @@ async def query_memory_graph(services: Services, caller: Caller, request: QueryM
     if not settings.graph:
         raise NotFound("Graph queries are off on this server.")
     project = await services.scopes.one(caller, request.workspace, request.project)
-    async with fitting_embedder(services, [project]) as embed:
+    async with fitting_embedders(services, [project]) as (embed,):
         return await run_query(services.database, project, request.query, request.params, embed=embed, limits=graph_limits(settings))
 
 
@@ -102,17 +102,22 @@ def graph_limits(settings: Settings) -> GraphLimits:
 
 
 @asynccontextmanager
-async def fitting_embedder(services: Services, projects: Sequence[ProjectRef]) -> AsyncGenerator[QueryEmbedder | None]:
-    """The embedder of the space that the first project is in while the call lasts: projects that move to another model are searched with
-    the earlier one until they have moved, which the others most likely are too."""
-    if not projects or (services.embedder is None and services.own_embedders is None):
-        yield services.embedder
+async def fitting_embedders(services: Services, projects: Sequence[ProjectRef]) -> AsyncGenerator[list[QueryEmbedder | None]]:
+    """For each project the embedder of the space that it is in while the call lasts, the same one wherever workspace and space are the
+    same: projects that move to another model are searched with the earlier one until they have moved."""
+    if services.embedder is None and services.own_embedders is None:
+        yield [None] * len(projects)
         return
-    async with services.database.pin_space(projects[0]) as space:
-        if services.own_embedders is not None:
-            yield await services.own_embedders.fitting(projects[0].workspace_id, space, services.embedder)
-        else:
-            yield await services.embedder.fitting(space) if services.embedder else None
+    async with services.database.pin_spaces(projects) as spaces:
+        wanted = [(project.workspace_id, space.id if space else None) for project, space in zip(projects, spaces, strict=True)]
+        found = {key: await _fitting(services, key[0], space) for key, space in dict(zip(wanted, spaces, strict=True)).items()}
+        yield [found[key] for key in wanted]
+
+
+async def _fitting(services: Services, workspace_id: int, space: SpaceRef | None) -> QueryEmbedder | None:
+    if services.own_embedders is not None:
+        return await services.own_embedders.fitting(workspace_id, space, services.embedder)
+    return await services.embedder.fitting(space) if services.embedder else None
 
 
 async def wanted_space(services: Services, workspace_id: int) -> Space | None:

@@ -5,7 +5,7 @@ lists stay in Postgres's own writing: thousands of objects a call would cost mor
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from itertools import count, groupby
 from typing import Any
 
 import msgspec
@@ -58,6 +58,14 @@ def pack(found: Sequence[Found]) -> list[Candidates]:
 def unpack(packed: Iterable[Candidates]) -> list[Found]:
     """Each candidate by itself."""
     return [item for part in packed for item in part.unpack()]
+
+
+def rank_apart(packed: Iterable[Candidates], groups: Mapping[int, int]) -> list[Candidates]:
+    """The same with ranks for scores, -1 the best, where scores say nothing of each other: each candidate's among those of the projects
+    whose places are in the same group."""
+    found = sorted(unpack(packed), key=lambda item: (-item.score, not item.is_page, item.place, -item.id))
+    ranks = {group: count(1) for group in groups.values()}
+    return pack([msgspec.structs.replace(item, score=float(-next(ranks[groups[item.place]]))) for item in found])
 
 
 def candidate_values(found: Mapping[Stream, Sequence[Candidates]]) -> dict[str, Any]:

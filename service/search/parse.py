@@ -71,6 +71,7 @@ class SearchSettings(msgspec.Struct, frozen=True):
     ef_search: int = 200
     scanned: int = 100_000  # vectors that a search through the index looks at until enough pass the filters
     embed_ms: int = 5_000
+    max_embedders: int = 8  # asked for a query's vector in one search over projects of several spaces
     statement_ms: int = 5_000
     deadline_ms: int = 15_000
     judged: int = 30  # candidates that a reranker sees

@@ -1,9 +1,10 @@
 """memory_query: one fused ranking over pages and events, by words, names, links and vectors.
 
-In: projects that the caller may read, a request, an embedder or none. Out: `SearchAnswer`. A stage that is cut or cannot run is absent
-and said; the others answer. The query's vector is made before any connection is held.
+In: projects that the caller may read, a request, for each project an embedder or none. Out: `SearchAnswer`. A stage that is cut or cannot
+run is absent and said; the others answer. The query's vectors are made before any connection is held.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
@@ -16,7 +17,7 @@ from service.db.pools import Database
 from service.db.scope import ProjectRef
 from service.db.transaction import Tx
 from service.search.answer import STREAMS, Chosen, Found, Scope, SearchAnswer, Shown, Stream, Truncated, show_event, show_page
-from service.search.candidates import Candidates, pack, unpack
+from service.search.candidates import Candidates, pack, rank_apart, unpack
 from service.search.near import Scan, find_vectors, prepare
 from service.search.parse import SearchRequest, SearchSettings
 from service.search.plan import SearchPlan, plan_search
@@ -36,7 +37,7 @@ from service.search.stages import (
     show,
 )
 from service.search.streams.fts import WordFacts, WordPlan, lift, limit_candidates, plan_words
-from service.search.streams.vector import QueryEmbedder, QueryVector, embed_query, explain_absence
+from service.search.streams.vector import QueryEmbedder, QueryVector, embed_query, explain_absence, note_missing
 from service.search.versions import MAX_PAGES, OldPage, find_in_old_pages, read_old_pages
 
 T = TypeVar("T")
@@ -48,21 +49,22 @@ async def memory_query(
     projects: Sequence[ProjectRef],
     request: SearchRequest,
     *,
-    embed: QueryEmbedder | None,
+    embedders: Sequence[QueryEmbedder | None],
     settings: SearchSettings,
     reranker: Reranker | None = None,
 ) -> SearchAnswer:
-    """Searches projects of which each must be readable by the caller; `scope.resolved_by` of the answer is the caller's to fill."""
-    search = _Search(database, projects, plan_search(request), settings, embed)
+    """Searches projects of which each must be readable by the caller, with the embedder that stands in its place, the same object for one
+    space; `scope.resolved_by` of the answer is the caller's to fill."""
+    search = _Search(database, projects, plan_search(request), settings)
     judging = reranker is not None and request.rerank is not False
     if reranker is None and request.rerank:
         search.note("Not reranked: this server has no reranker; the fused order stands.")
     if judging:
         search.take = max(search.take, settings.judged)
-    search.vector = await embed_query(embed, search.plan.to_embed, settings)
-    search.budget = Budget(settings.deadline_ms, settings.statement_ms)  # the embedder has a time of its own, and has had it
-    if search.vector.note:
-        search.note(search.vector.note)
+    search.vectors = await embed_query(embedders, search.plan.to_embed, settings)
+    search.budget = Budget(settings.deadline_ms, settings.statement_ms)  # embedders have a time of their own, and have had it
+    for note in note_missing(search.vectors, [project.project for project in projects]):
+        search.note(note)
     hits = await (search.search_one(projects[0]) if len(projects) == 1 else search.search_several())
     hits.sort(key=lambda hit: (-hit.fused, not hit.is_page, hit.place, -hit.id))
     if reranker is not None and judging:
@@ -73,15 +75,13 @@ async def memory_query(
 class _Search:
     """One call: what its stages found, what was cut, what is to be said."""
 
-    def __init__(
-        self, database: Database, projects: Sequence[ProjectRef], plan: SearchPlan, settings: SearchSettings, embed: QueryEmbedder | None
-    ) -> None:
+    def __init__(self, database: Database, projects: Sequence[ProjectRef], plan: SearchPlan, settings: SearchSettings) -> None:
         self.database = database
         self.projects = projects
         self.plan = plan
         self.settings = settings
-        self.embed = embed
-        self.vector = QueryVector(None)
+        self.vectors: Sequence[QueryVector] = ()
+        self.spaces: dict[int, int] = {}  # of the projects whose vectors were searched, by their places
         self.budget = Budget(settings.deadline_ms, settings.statement_ms)
         self.found: dict[Stream, list[Candidates]] = {stream: [] for stream in STREAMS}
         self.active: set[Stream] = set()
@@ -172,15 +172,17 @@ class _Search:
             self.past.update({(stage.place, True, page.id): page for page in pages})
 
     async def gather_vectors(self, stage: Stage, documents: int, held: Sequence[int]) -> None:
-        """The vector stream, when the query's vector belongs to the project's space."""
+        """The vector stream, when the query has a vector in the project's space."""
         if not self.plan.to_embed:
             return
-        absence = explain_absence(stage.tx.space, self.embed, stage.tx.project.name)
-        if absence and self.embed is not None:
+        vector, space = self.vectors[stage.place - 1], stage.tx.space
+        absence = explain_absence(space, vector.space, stage.tx.project.name)
+        if absence:
             self.note(absence)
-        if absence or self.vector.text is None:
+        if absence or space is None or vector.text is None:
             return
-        near = await self.attempt(("vector",), find_vectors(stage, self.scan, self.vector.text, documents, held))
+        self.spaces[stage.place] = space.id
+        near = await self.attempt(("vector",), find_vectors(stage, self.scan, vector.text, documents, held))
         if near is not None:
             self.found["vector"] += near.candidates
             self.pending += near.pending
@@ -200,8 +202,11 @@ class _Search:
 
     async def fuse_several(self, facts: Sequence[Facts | None]) -> list[Chosen]:
         """Neighbours project by project, one fused order, and what is shown project by project."""
+        found = dict(self.found)
+        if len(set(self.spaces.values())) > 1:  # cosines of two spaces say nothing of each other, ranks do
+            found["vector"] = await asyncio.to_thread(rank_apart, found["vector"], self.spaces)
         async with self.open(self.projects[0]) as tx:
-            seeds = await self.attempt(("graph",), find_seeds(self.stage(tx, 1), self.found)) or []
+            seeds = await self.attempt(("graph",), find_seeds(self.stage(tx, 1), found)) or []
         neighbours: list[Found] = []
         for place, (project, fact) in enumerate(zip(self.projects, facts, strict=True), 1):
             mine = [seed for seed in seeds if seed.place == place]
@@ -209,9 +214,9 @@ class _Search:
                 async with self.open(project) as tx:
                     step = find_neighbours(self.stage(tx, place), mine, fact.held if fact else ())
                     neighbours += await self.attempt(("graph",), step) or []
-        self.found["graph"] = pack(neighbours)
+        found["graph"] = pack(neighbours)
         async with self.open(self.projects[0]) as tx:
-            rows = await order_all(self.stage(tx, 1, unlimited=True), self.found, self.take)
+            rows = await order_all(self.stage(tx, 1, unlimited=True), found, self.take)
         graph = _by_key(neighbours)
         hits: list[Chosen] = []
         for place, project in enumerate(self.projects, 1):

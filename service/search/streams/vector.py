@@ -1,10 +1,13 @@
-"""The `vector` stream: the query's vector.
+"""The `vector` stream: the query's vectors.
 
-In: an embedder and a text; a project's space. Out: `QueryVector` or the reason why there is none; the values of the statements.
+In: each project's embedder and a text; a project's space. Out: `QueryVector`s or the reasons why there are none; the values of the
+statements.
 """
 
 import asyncio
 import math
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -13,6 +16,7 @@ from service.errors import MunimentError
 from service.search.parse import SearchSettings
 
 MAX_TEXT: Final = 8_000  # characters of a query that are embedded
+_NAMED: Final = 10  # projects in a note
 
 
 class Space(Protocol):
@@ -40,31 +44,50 @@ class QueryEmbedder(Protocol):
 
 
 class QueryVector(msgspec.Struct, frozen=True):
-    """The vector of a query as pgvector text, or the note that says why there is none."""
+    """The vector of a query as pgvector text and its space, or what is the matter that there is none."""
 
-    text: str | None
-    note: str | None = None
+    text: str | None = None
+    space: Space | None = None
+    matter: str | None = None
 
 
-async def embed_query(embed: QueryEmbedder | None, text: str, settings: SearchSettings) -> QueryVector:
-    """Asks the embedder within its own time and checks what it says; never raises."""
+async def embed_query(embedders: Sequence[QueryEmbedder | None], text: str, settings: SearchSettings) -> list[QueryVector]:
+    """The query's vector for each project by its embedder; each embedder is asked once, side by side, those of most projects first."""
     if not text:
-        return QueryVector(None)
-    if embed is None:
-        return QueryVector(None, "No embedder is set up, so the vector stream is absent.")
-    name = f"{embed.space.provider} ({embed.space.model})"
+        return [QueryVector()] * len(embedders)
+    most = settings.max_embedders
+    asked = [embed for embed, _ in Counter(filter(None, embedders)).most_common(most)]
+    made = dict(zip(asked, await asyncio.gather(*(_ask(embed, text, settings) for embed in asked)), strict=True))
+    vectors: list[QueryVector] = []
+    for embed in embedders:
+        if embed is None:
+            vectors.append(QueryVector(matter="No embedder is set up"))
+        elif embed in made:
+            vectors.append(made[embed])
+        else:
+            matter = f"One search asks {most} embedders at most, and {_name(embed)} was not among them"
+            vectors.append(QueryVector(None, embed.space, matter))
+    return vectors
+
+
+async def _ask(embed: QueryEmbedder, text: str, settings: SearchSettings) -> QueryVector:
+    """Asks the embedder within its own time and checks what it says; never raises."""
     try:
         async with asyncio.timeout(settings.embed_ms / 1000):
             vector = await embed(text[:MAX_TEXT])
     except TimeoutError:
-        return QueryVector(None, f"The embedder {name} gave no vector in time, so the vector stream is absent.")
+        return QueryVector(None, embed.space, f"The embedder {_name(embed)} gave no vector in time")
     except (MunimentError, OSError, ValueError, RuntimeError) as error:
         reason = error.members.get("reason") if isinstance(error, MunimentError) else None
         why = f" ({reason})" if reason else ""
-        return QueryVector(None, f"The embedder {name} failed{why}, so the vector stream is absent.")
+        return QueryVector(None, embed.space, f"The embedder {_name(embed)} failed{why}")
     if not _is_usable(vector, embed.space.dim):
-        return QueryVector(None, f"The embedder {name} gave a vector that cannot be used, so the vector stream is absent.")
-    return QueryVector(vector)
+        return QueryVector(None, embed.space, f"The embedder {_name(embed)} gave a vector that cannot be used")
+    return QueryVector(vector, embed.space)
+
+
+def _name(embed: QueryEmbedder) -> str:
+    return f"{embed.space.provider} ({embed.space.model})"
 
 
 def _is_usable(vector: str, dim: int) -> bool:
@@ -76,13 +99,27 @@ def _is_usable(vector: str, dim: int) -> bool:
     return len(values) == dim and all(map(math.isfinite, values)) and any(values)
 
 
-def explain_absence(space: Space | None, embed: QueryEmbedder | None, project: str) -> str | None:
-    """Why the query's vector cannot be compared with a project's; None when it can."""
+def note_missing(vectors: Sequence[QueryVector], projects: Sequence[str]) -> list[str]:
+    """What is said of projects without a vector of the query, given side by side: they are named where others have one."""
+    concerned: dict[str, list[str]] = {}
+    for vector, project in zip(vectors, projects, strict=True):
+        if vector.matter:
+            concerned.setdefault(vector.matter, []).append(project)
+    notes: list[str] = []
+    for matter, names in concerned.items():
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        where = f" in {', '.join(names[:_NAMED])}{more}" if len(names) < len(projects) else ""
+        notes.append(f"{matter}, so the vector stream is absent{where}.")
+    return notes
+
+
+def explain_absence(space: Space | None, of_query: Space | None, project: str) -> str | None:
+    """Why a vector of the query cannot be compared with a project's; None when it can, or when there is no embedder for it."""
+    if of_query is None:
+        return None
     if space is None:
         return f"Project {project} has no embedding space yet, so the vector stream is absent."
-    if embed is None:
-        return None
-    mine = (embed.space.provider, embed.space.model, embed.space.dim)
+    mine = (of_query.provider, of_query.model, of_query.dim)
     if (space.provider, space.model, space.dim) == mine:
         return None
     return (

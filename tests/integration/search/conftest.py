@@ -1,7 +1,7 @@
 """Asking the memory of a test's project."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import pytest
 
@@ -12,12 +12,14 @@ from service.search.parse import SearchRequest, SearchSettings, parse_arguments
 from service.search.run import memory_query
 from service.search.streams.vector import QueryEmbedder
 
+Embed: TypeAlias = QueryEmbedder | Sequence[QueryEmbedder | None] | None
+
 
 class Ask(Protocol):
-    """memory_query with the arguments of a call."""
+    """memory_query with the arguments of a call; one embedder for all projects, or one for each."""
 
     async def __call__(
-        self, projects: ProjectRef | Sequence[ProjectRef], query: str, *, embed: QueryEmbedder | None = None, **arguments: Any
+        self, projects: ProjectRef | Sequence[ProjectRef], query: str, *, embed: Embed = None, **arguments: Any
     ) -> SearchAnswer: ...
 
 
@@ -40,13 +42,14 @@ def ask(database: Database) -> Ask:
         projects: ProjectRef | Sequence[ProjectRef],
         query: str,
         *,
-        embed: QueryEmbedder | None = None,
+        embed: Embed = None,
         settings: SearchSettings | None = None,
         **arguments: Any,
     ) -> SearchAnswer:
         request: SearchRequest = parse_arguments({"query": query, **arguments})
         wanted = [projects] if isinstance(projects, ProjectRef) else projects
-        return await memory_query(database, wanted, request, embed=embed, settings=settings or SearchSettings())
+        embedders = embed if isinstance(embed, Sequence) else [embed] * len(wanted)
+        return await memory_query(database, wanted, request, embedders=embedders, settings=settings or SearchSettings())
 
     return run
 

@@ -123,7 +123,7 @@ class Judge:
 
 async def _judged(memory: Memory, project: ProjectRef, judge: Judge, *, rerank: bool | None = None):
     request = SearchRequest(query="heron", rerank=rerank, explain=True)
-    return await memory_query(memory.database, [project], request, embed=None, settings=SearchSettings(rerank_ms=50), reranker=judge)
+    return await memory_query(memory.database, [project], request, embedders=[None], settings=SearchSettings(rerank_ms=50), reranker=judge)
 
 
 async def test_the_list_follows_the_judge_and_the_rank_stays(small: ProjectRef, memory: Memory, ask: Ask) -> None:

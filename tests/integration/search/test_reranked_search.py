@@ -67,7 +67,7 @@ async def search(
     query: str = "kumquat",
 ) -> SearchAnswer:
     request = SearchRequest(query=query, limit=limit, explain=True, rerank=rerank)
-    return await memory_query(database, projects, request, embed=embed, settings=SearchSettings(), reranker=reranker)
+    return await memory_query(database, projects, request, embedders=[embed] * len(projects), settings=SearchSettings(), reranker=reranker)
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ async def test_the_time_of_the_embedder_is_not_the_search_s(database: Database, 
     settings = SearchSettings(deadline_ms=150, statement_ms=150)
     request = SearchRequest(query="kumquat")
     vector = [1.0] + [0.0] * 383
-    await memory_query(database, [orchard], request, embed=FixedEmbedder(vector), settings=SearchSettings())
-    answer = await memory_query(database, [orchard], request, embed=SlowEmbedder(vector), settings=settings)
+    await memory_query(database, [orchard], request, embedders=[FixedEmbedder(vector)], settings=SearchSettings())
+    answer = await memory_query(database, [orchard], request, embedders=[SlowEmbedder(vector)], settings=settings)
     assert {cut.reason for cut in answer.truncated} <= {"statement_timeout"}
     assert answer.hits

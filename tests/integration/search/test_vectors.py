@@ -73,7 +73,7 @@ class Search:
 
     async def __call__(self, vector: Sequence[float], settings: SearchSettings, **arguments: object) -> SearchAnswer:
         request = parse_arguments({"query": "zzz", "limit": 100, "explain": True, **arguments})
-        return await memory_query(self._database, [self._project], request, embed=FixedEmbedder(vector), settings=settings)
+        return await memory_query(self._database, [self._project], request, embedders=[FixedEmbedder(vector)], settings=settings)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from service.embed.query_cache import QueryCache
 from service.graph.limits import GraphLimits
 from service.graph.run import run_query
 from service.operations.operation import Services
-from service.operations.searching import fitting_embedder
+from service.operations.searching import fitting_embedders
 from service.search.answer import SearchAnswer
 from service.search.parse import SearchRequest, SearchSettings
 from service.search.run import memory_query
@@ -40,16 +40,16 @@ class Asking:
 
     async def both(self) -> tuple[list[str], list[str]]:
         """The nearest events, by memory_query and by a graph start."""
-        async with fitting_embedder(self.services, [self.project]) as embed:
+        async with fitting_embedders(self.services, [self.project]) as embedders:
             found = await memory_query(
                 self.database,
                 [self.project],
                 SearchRequest(query=QUESTION, limit=K),
-                embed=embed,
+                embedders=embedders,
                 settings=SearchSettings(exact_vectors=60),
             )
         assert found.streams_active.count("vector") == 1, found.notes
-        async with fitting_embedder(self.services, [self.project]) as embed:
+        async with fitting_embedders(self.services, [self.project]) as (embed,):
             query = f"START a = events(text: $q, k: {K}) RETURN a"
             walked = await run_query(
                 self.database, self.project, query, {"q": QUESTION}, embed=embed, limits=GraphLimits(exact_candidates=60)
@@ -57,9 +57,11 @@ class Asking:
         return [hit.id for hit in found.raw_hits], [row[0]["id"] for row in walked.rows]
 
     async def search(self, text: str) -> SearchAnswer:
-        async with fitting_embedder(self.services, [self.project]) as embed:
+        async with fitting_embedders(self.services, [self.project]) as embedders:
             request = SearchRequest(query=text, limit=K, explain=True)
-            return await memory_query(self.database, [self.project], request, embed=embed, settings=SearchSettings(exact_vectors=60))
+            return await memory_query(
+                self.database, [self.project], request, embedders=embedders, settings=SearchSettings(exact_vectors=60)
+            )
 
     async def is_found(self, text: str) -> bool:
         """Whether a search for a text gives the event that says it."""

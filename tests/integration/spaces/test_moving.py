@@ -67,7 +67,7 @@ async def test_vectors_of_two_models_of_one_size_never_meet(
     assert [(s.model, s.current, s.vectors) for s in state.spaces] == [("vectors", True, 10), ("twin", False, 0)]
     only_new = QueryEmbedder(TWIN, QueryCache(), 5.0, lambda _: None)
     request = SearchRequest(query=QUESTION, limit=5)
-    answer = await memory_query(database, [project], request, embed=only_new, settings=SearchSettings())
+    answer = await memory_query(database, [project], request, embedders=[only_new], settings=SearchSettings())
     assert "vector" not in answer.streams_active
     assert any("vectors, 384" in note for note in answer.notes)
     await owner.fetch("UPDATE control.due SET next_at = now()")

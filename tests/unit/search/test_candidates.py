@@ -1,7 +1,7 @@
 """Candidates travel as lists and are the same when unpacked."""
 
 from service.search.answer import Found
-from service.search.candidates import candidate_values, pack, unpack
+from service.search.candidates import candidate_values, pack, rank_apart, unpack
 
 FOUND = [
     Found(2, False, 7, None, 0.1, ("Ada",)),
@@ -25,6 +25,27 @@ def test_lists_are_arrays_of_postgres() -> None:
     assert values["ids"] == ["{5}", "{3}", "{7}"]
     assert values["passages"] == ["{50}", "{30}", "{NULL}"]
     assert values["scores"] == ["{2.5}", "{1e-20}", "{0.1}"]
+
+
+def test_ranks_stand_for_scores_each_within_its_group() -> None:
+    """Pages first among equals, then earlier projects, then higher ids, as everywhere."""
+    found = [
+        *(Found(1, False, number, number, 0.9) for number in (1, 2)),
+        Found(2, True, 1, 10, 0.9, ("name",), itself=True),
+        Found(2, False, 3, None, 0.95),
+        *(Found(3, False, number, None, number / 10) for number in (1, 2)),
+    ]
+    ranked = rank_apart(pack(found), {1: 7, 2: 7, 3: 8})
+    assert {(item.place, item.is_page, item.id): item.score for item in unpack(ranked)} == {
+        (2, False, 3): -1,
+        (2, True, 1): -2,
+        (1, False, 2): -3,
+        (1, False, 1): -4,
+        (3, False, 2): -1,
+        (3, False, 1): -2,
+    }
+    assert ranked[0].passages == "2,1"
+    assert (ranked[2].names, ranked[2].itself) == ([("name",)], (1,))
 
 
 def test_nothing_is_no_list() -> None:
