@@ -16,7 +16,7 @@ MakeProvider = Callable[[Space], EmbeddingProvider | None]
 
 
 class QueryEmbedder:
-    """Makes the vector of a query, from the cache where it was asked before."""
+    """Makes the vector of a query, from the cache where it was asked before. Two of one provider are equal: either's vector serves both."""
 
     def __init__(self, provider: EmbeddingProvider, cache: QueryCache, timeout_s: float, make_other: MakeProvider | None = None) -> None:
         self._provider = provider
@@ -24,6 +24,12 @@ class QueryEmbedder:
         self._timeout_s = timeout_s
         self._make_other = make_other
         self._others: dict[Space, asyncio.Task[QueryEmbedder | None]] = {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, QueryEmbedder) and other._provider is self._provider
+
+    def __hash__(self) -> int:
+        return id(self._provider)
 
     @property
     def space(self) -> Space:

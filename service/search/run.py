@@ -53,8 +53,8 @@ async def memory_query(
     settings: SearchSettings,
     reranker: Reranker | None = None,
 ) -> SearchAnswer:
-    """Searches projects of which each must be readable by the caller, with the embedder that stands in its place, the same object for one
-    space; `scope.resolved_by` of the answer is the caller's to fill."""
+    """Searches projects of which each must be readable by the caller, with the embedder that stands in its place, where equal ones are
+    asked once; `scope.resolved_by` of the answer is the caller's to fill."""
     search = _Search(database, projects, plan_search(request), settings)
     judging = reranker is not None and request.rerank is not False
     if reranker is None and request.rerank:

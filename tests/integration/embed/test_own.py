@@ -10,6 +10,7 @@ import pytest
 from service.db.owner import OwnerDatabase
 from service.db.queries import load
 from service.db.scope import ProjectRef
+from service.embed.model_files import PACKAGED
 from service.embed.provider import Vector
 from service.embed.query import QueryEmbedder
 from service.embed.query_cache import QueryCache
@@ -221,6 +222,20 @@ async def test_one_search_uses_a_workspace_s_own_provider_beside_the_server_s(
     assert meant(found) == {other.project: 1}
     assert f"The embedder openai (m) failed, so the vector stream is absent in {mine.project}." in found.notes
     for each in (mine, without):
+        await house.ask(each, "clear_embedding")
+
+
+async def test_workspaces_with_the_model_in_the_process_are_one_embedder(house: House, mine: ProjectRef, projects: Projects) -> None:
+    other, third = projects.make(dim=3), projects.make(dim=3)
+    for each in (mine, other):
+        await house.ask(each, "set_embedding", provider="local")
+    fitting = house.services.own_embedders.fitting
+    one, two, server = [
+        await fitting(each.workspace_id, space, house.embedder) for each, space in ((mine, PACKAGED), (other, PACKAGED), (third, None))
+    ]
+    assert one == two != server
+    assert len({one, two, server}) == 2
+    for each in (mine, other):
         await house.ask(each, "clear_embedding")
 
 
