@@ -63,7 +63,7 @@ async def memory_query(
         search.take = max(search.take, settings.judged)
     search.vectors = await embed_query(embedders, search.plan.to_embed, settings)
     search.budget = Budget(settings.deadline_ms, settings.statement_ms)  # embedders have a time of their own, and have had it
-    for note in note_missing(search.vectors, [project.project for project in projects]):
+    for note in note_missing(search.vectors, [project.name for project in projects]):
         search.note(note)
     hits = await (search.search_one(projects[0]) if len(projects) == 1 else search.search_several())
     hits.sort(key=lambda hit: (-hit.fused, not hit.is_page, hit.place, -hit.id))

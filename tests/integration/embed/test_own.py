@@ -220,7 +220,7 @@ async def test_one_search_uses_a_workspace_s_own_provider_beside_the_server_s(
     embeddings.rule = lambda call: refusal(401)
     found = await search("a question for providers that are away")
     assert meant(found) == {other.project: 1}
-    assert f"The embedder openai (m) failed, so the vector stream is absent in {mine.project}." in found.notes
+    assert f"The embedder openai (m) failed (key_refused), so the vector stream is absent in {mine.project}." in found.notes
     for each in (mine, without):
         await house.ask(each, "clear_embedding")
 

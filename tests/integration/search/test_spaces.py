@@ -95,7 +95,7 @@ async def test_an_embedder_that_is_away_costs_the_projects_of_its_space(projects
     assert "vector" in answer.streams_active
     assert not answer.partial
     assert answer.notes == [
-        f"The embedder test (vectors) failed, so the vector stream is absent in {deep.project}, {deeper.project}.",
+        f"The embedder test (vectors) failed (unavailable), so the vector stream is absent in {deep.project}, {deeper.project}.",
     ]
 
 
