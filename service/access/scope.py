@@ -14,11 +14,13 @@ from service.access.keys import Caller, Granted
 from service.access.memo import Memo
 from service.db.pools import Database
 from service.db.scope import ProjectRef
-from service.errors import ScopeMissing, no_project, no_workspace
+from service.errors import InvalidRequest, ScopeMissing, no_project, no_workspace
 
 ResolvedBy = Literal["named", "key_default", "workspace", "scopes", "global"]
 _MOST: Final = 2_000
 _NAMED_IN_HINT: Final = 20
+MOST_SEARCHED: Final = 25
+"""Projects that one search covers."""
 
 
 class ScopeNames(msgspec.Struct, frozen=True):
@@ -34,6 +36,7 @@ class ResolvedScope(msgspec.Struct, frozen=True):
     workspace: str
     projects: tuple[ProjectRef, ...]
     resolved_by: ResolvedBy
+    left_out: tuple[ProjectRef, ...] = ()
 
 
 class _Place(Granted, frozen=True):
@@ -68,17 +71,32 @@ class Scopes:
     ) -> ResolvedScope:
         """The projects that a search covers: the named ones, else the key's default, else all of the workspace that the key can read."""
         if scopes:
-            refs = [await self._named(caller, each.workspace or workspace, each.project) for each in scopes]
+            if workspace is not None or project is not None or everywhere:
+                raise InvalidRequest("`scopes` excludes `workspace`, `project` and `global`.")
+            if len(scopes) > MOST_SEARCHED:
+                raise InvalidRequest(f"scopes: {len(scopes)} projects; at most {MOST_SEARCHED} are searched at once.")
+            refs = [await self._named(caller, each.workspace, each.project) for each in scopes]
             return ResolvedScope(caller.workspace, tuple(dict.fromkeys(ref for ref in refs if ref)), "scopes")
+        if everywhere and project is not None:
+            raise InvalidRequest("`global` excludes `project`.")
         named = await self._named(caller, workspace, project)
         if named is not None:
             return ResolvedScope(caller.workspace, (named,), "named")
         if everywhere:
-            return ResolvedScope(caller.workspace, tuple(await self.readable(caller, None)), "global")
+            return await self._bounded(caller.workspace, await self.readable(caller, None), "global")
         default = await self._default(caller, workspace)
         if default is not None:
             return ResolvedScope(caller.workspace, (default,), "key_default")
-        return ResolvedScope(caller.workspace, tuple(await self._readable(self._place(caller, workspace))), "workspace")
+        return await self._bounded(caller.workspace, await self._readable(self._place(caller, workspace)), "workspace")
+
+    async def _bounded(self, workspace: str, found: Sequence[ProjectRef], resolved_by: ResolvedBy) -> ResolvedScope:
+        """As many projects as one call may name, those that were written last; the others are left out."""
+        if len(found) <= MOST_SEARCHED:
+            return ResolvedScope(workspace, tuple(found), resolved_by)
+        rows = await self._database.control("find_active", [ref.project_id for ref in found], MOST_SEARCHED)
+        active = {row["id"] for row in rows}
+        searched = tuple(ref for ref in found if ref.project_id in active)
+        return ResolvedScope(workspace, searched, resolved_by, tuple(ref for ref in found if ref.project_id not in active))
 
     def require_workspace(self, caller: Caller, workspace: str | None) -> None:
         """Raises `NotFound` for every workspace but the key's own."""

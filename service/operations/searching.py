@@ -2,13 +2,13 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
 
 from service.access.keys import Caller
-from service.access.scope import ScopeNames
+from service.access.scope import ResolvedScope, ScopeNames
 from service.db.scope import ProjectRef, SpaceRef
 from service.embed.provider import Space
 from service.embed.query import QueryEmbedder
@@ -22,6 +22,8 @@ from service.search.answer import SearchAnswer
 from service.search.parse import SearchRequest, SearchSettings, read_moment
 from service.search.run import memory_query as search
 from service.settings import Settings
+
+_NAMED: Final = 50  # of the projects that were not searched
 
 
 class MemoryQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,8 +79,19 @@ async def memory_query(services: Services, caller: Caller, request: MemoryQuery)
     )
     async with fitting_embedders(services, scope.projects) as embedders:
         answer = await search(services.database, scope.projects, wish, embedders=embedders, settings=settings, reranker=services.reranker)
-    workspace = scope.workspace if scope.projects else ""
-    return msgspec.structs.replace(answer, scope=msgspec.structs.replace(answer.scope, workspace=workspace, resolved_by=scope.resolved_by))
+    covered = msgspec.structs.replace(answer.scope, workspace=scope.workspace, resolved_by=scope.resolved_by)
+    return msgspec.structs.replace(answer, scope=covered, notes=[*answer.notes, *_scope_notes(scope)])
+
+
+def _scope_notes(scope: ResolvedScope) -> list[str]:
+    """What a search without a named project says of those that it did not cover."""
+    if not scope.projects:
+        return ["There is no project that this key can read."]
+    if not scope.left_out:
+        return []
+    names = ", ".join(ref.name for ref in scope.left_out[:_NAMED])
+    more = f" and {len(scope.left_out) - _NAMED} more" if len(scope.left_out) > _NAMED else ""
+    return [f"Searched were the {len(scope.projects)} projects that were written last; not searched: {names}{more}. Name some in scopes."]
 
 
 async def query_memory_graph(services: Services, caller: Caller, request: QueryMemoryGraph) -> GraphAnswer:

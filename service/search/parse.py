@@ -1,39 +1,24 @@
-"""What is asked and how it is answered: the typed request, its arguments as callers write them, the settings.
+"""What is asked and how it is answered: the typed request, its points in time, the settings.
 
-In: arguments by name, aliases included. Out: `SearchRequest`; `InvalidRequest` for what cannot be read, a name that is unknown among it.
+In: arguments. Out: `SearchRequest`, `SearchSettings`.
 """
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from service.errors import InvalidRequest
 from service.memory.timestamps import parse_timestamp
 
 MAX_LIMIT: Final = 100
 MAX_QUERY: Final = 100_000
-MAX_SCOPES: Final = 25
-_ALIASES: Final = {"q": "query", "search": "query", "n": "limit", "top_k": "limit"}
 _DATE_LENGTH: Final = len("2026-01-31")
-
-
-class ScopeWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One project that a caller names."""
-
-    workspace: str | None = None
-    project: str | None = None
 
 
 class SearchRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The arguments of memory_query. `kinds` are kinds of events, and `page` for pages; of `kinds` and `tags` one must fit."""
 
     query: str
-    workspace: str | None = None
-    project: str | None = None
-    scopes: list[ScopeWish] | None = None
-    everything: bool = msgspec.field(default=False, name="global")
     limit: int = 10
     explain: bool = False
     rerank: bool | None = None
@@ -78,42 +63,9 @@ class SearchSettings(msgspec.Struct, frozen=True):
     rerank_ms: int = 20_000
 
 
-def parse_arguments(arguments: Mapping[str, Any]) -> SearchRequest:
-    """Reads arguments by name; times are ISO-8601 text or epoch numbers, and a date as `until` or `as_of` includes its day."""
-    named: dict[str, Any] = {}
-    for name, value in arguments.items():
-        known = _ALIASES.get(name, name)
-        if known in named:
-            raise InvalidRequest(f"{name}: `{known}` is given twice.")
-        named[known] = value
-    for name in ("since", "until", "as_of"):
-        if named.get(name) is not None:
-            named[name] = read_moment(name, named[name])
-    try:
-        request = msgspec.convert(named, SearchRequest)
-    except msgspec.ValidationError as error:
-        raise InvalidRequest(str(error)) from error
-    return _check_scope(request)
-
-
-def read_moment(name: str, value: object) -> datetime:
-    """A point in time as `since`, `until` or `as_of` means it; raises `InvalidRequest`."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float | datetime):
-        raise InvalidRequest(f"{name}: not a point in time.")
-    if isinstance(value, datetime):
-        return value
+def read_moment(name: str, value: str) -> datetime:
+    """A point in time as `since`, `until` or `as_of` means it: a date includes its day where time ends. Raises `InvalidRequest`."""
     moment = parse_timestamp(value)
-    if name != "since" and isinstance(value, str) and len(value.strip()) == _DATE_LENGTH and "-" in value:
+    if name != "since" and len(value.strip()) == _DATE_LENGTH and "-" in value:
         return moment + timedelta(days=1, microseconds=-1)
     return moment
-
-
-def _check_scope(request: SearchRequest) -> SearchRequest:
-    named = request.workspace is not None or request.project is not None
-    if request.scopes is not None and (named or request.everything):
-        raise InvalidRequest("`scopes` excludes `workspace`, `project` and `global`.")
-    if request.everything and request.project is not None:
-        raise InvalidRequest("`global` excludes `project`.")
-    if request.scopes is not None and not 1 <= len(request.scopes) <= MAX_SCOPES:
-        raise InvalidRequest(f"scopes: 1 to {MAX_SCOPES} entries.")
-    return request

@@ -3,7 +3,7 @@ REVOKE ALL ON SCHEMA control FROM PUBLIC;
 GRANT USAGE ON SCHEMA control TO {login}, {group};
 GRANT USAGE ON SCHEMA {vectors} TO {login}, {group};
 REVOKE ALL ON FUNCTION
-    control.find_key(text), control.touch_key(text), control.find_projects(bigint),
+    control.find_key(text), control.touch_key(text), control.find_projects(bigint), control.find_active(bigint[], integer),
     control.write_audit(text, bigint, bigint, text, text), control.mark_due(bigint), control.describe_instance(),
     control.group_role(), control.create_workspace(text, text), control.add_space(text, text, integer),
     control.create_project(bigint, text, text, integer), control.add_project_space(text, integer, text, boolean),
@@ -18,7 +18,7 @@ REVOKE ALL ON FUNCTION
     control.close_workspace(bigint, text), control.rename_project(bigint, bigint, text, text), control.find_usage(bigint)
     FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
-    control.find_key(text), control.touch_key(text), control.find_projects(bigint),
+    control.find_key(text), control.touch_key(text), control.find_projects(bigint), control.find_active(bigint[], integer),
     control.write_audit(text, bigint, bigint, text, text), control.mark_due(bigint), control.describe_instance(),
     control.add_space(text, text, integer), control.create_project(bigint, text, text, integer),
     control.drop_project(bigint, bigint),

@@ -29,6 +29,15 @@ AS $$
     SELECT p.id, p.slug, p.name, p.created_at FROM control.project AS p WHERE p.workspace_id = in_workspace ORDER BY p.id
 $$;
 
+-- Of some projects the `most` that were written last, the latest first: each write leaves its transaction's number with the project's usage.
+CREATE OR REPLACE FUNCTION control.find_active(projects bigint[], most integer)
+RETURNS TABLE (id bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT u.project_id FROM control.usage AS u WHERE u.project_id = ANY (projects)
+    ORDER BY u.changed_in DESC NULLS LAST, u.project_id DESC LIMIT most
+$$;
+
 CREATE OR REPLACE FUNCTION control.write_audit(key_id text, workspace_id bigint, project_id bigint, operation text, outcome text)
 RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp

@@ -12,6 +12,10 @@ SELECT control.touch_key($1);
 -- The projects of a workspace.
 SELECT id, slug, name, created_at FROM control.find_projects($1);
 
+-- name: find_active
+-- Of the projects $1 the $2 that were written last.
+SELECT id FROM control.find_active($1, $2);
+
 -- name: create_project
 -- A project with its schema, or the one that stands under this slug. The space may be null.
 SELECT id, created FROM control.create_project($1, $2, $3, $4);

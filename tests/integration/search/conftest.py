@@ -3,14 +3,22 @@
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
 
+import msgspec
 import pytest
 
 from service.db.pools import Database
 from service.db.scope import ProjectRef, SpaceRef
 from service.search.answer import SearchAnswer
-from service.search.parse import SearchRequest, SearchSettings, parse_arguments
+from service.search.parse import SearchRequest, SearchSettings, read_moment
 from service.search.run import memory_query
 from service.search.streams.vector import QueryEmbedder
+
+
+def as_request(arguments: dict[str, Any]) -> SearchRequest:
+    """A request with its times as text."""
+    times = {name: read_moment(name, arguments[name]) for name in ("since", "until", "as_of") if isinstance(arguments.get(name), str)}
+    return msgspec.convert({**arguments, **times}, SearchRequest)
+
 
 Embed: TypeAlias = QueryEmbedder | Sequence[QueryEmbedder | None] | None
 
@@ -46,7 +54,7 @@ def ask(database: Database) -> Ask:
         settings: SearchSettings | None = None,
         **arguments: Any,
     ) -> SearchAnswer:
-        request: SearchRequest = parse_arguments({"query": query, **arguments})
+        request = as_request({"query": query, **arguments})
         wanted = [projects] if isinstance(projects, ProjectRef) else projects
         embedders = embed if isinstance(embed, Sequence) else [embed] * len(wanted)
         return await memory_query(database, wanted, request, embedders=embedders, settings=settings or SearchSettings())

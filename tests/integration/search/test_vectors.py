@@ -10,12 +10,12 @@ from service.db.embedded import EmbeddedServer
 from service.db.pools import Database
 from service.db.scope import ProjectRef
 from service.search.answer import SearchAnswer
-from service.search.parse import SearchSettings, parse_arguments
+from service.search.parse import SearchSettings
 from service.search.run import memory_query
 from service.tenants.migrate import MigrationReport
 from service.tenants.owner import owner_connection
 from tests.conftest import Memory, Projects
-from tests.integration.search.conftest import FixedEmbedder
+from tests.integration.search.conftest import FixedEmbedder, as_request
 
 DIM = 16
 NEAR, FAR = 1_500, 60
@@ -72,7 +72,7 @@ class Search:
         self._project = project
 
     async def __call__(self, vector: Sequence[float], settings: SearchSettings, **arguments: object) -> SearchAnswer:
-        request = parse_arguments({"query": "zzz", "limit": 100, "explain": True, **arguments})
+        request = as_request({"query": "zzz", "limit": 100, "explain": True, **arguments})
         return await memory_query(self._database, [self._project], request, embedders=[FixedEmbedder(vector)], settings=settings)
 
 

@@ -1,0 +1,52 @@
+"""Which projects a search covers, as callers name them, and what it says of those that it leaves out."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from service.access.scope import MOST_SEARCHED
+from service.errors import InvalidRequest
+from tests.conftest import Memory, Projects
+from tests.integration.operations.conftest import Desk
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"scopes": [{"project": "a"}], "project": "b"},
+        {"scopes": [{"project": "a"}], "workspace": "b"},
+        {"scopes": [{"project": "a"}], "global": True},
+        {"scopes": [{"project": "a"}] * (MOST_SEARCHED + 1)},
+        {"global": True, "project": "b"},
+    ],
+)
+async def test_what_excludes_each_other_is_refused(desk: Desk, arguments: dict[str, Any]) -> None:
+    with pytest.raises(InvalidRequest):
+        await desk.ask("memory_query", query="x", **arguments)
+
+
+async def test_of_many_projects_those_written_last_are_searched_and_the_others_named(
+    desk: Desk, memory: Memory, projects: Projects
+) -> None:
+    made = [desk.project, *(projects.make(desk.project.workspace) for _ in range(MOST_SEARCHED + 1))]
+    for project in made:
+        await memory.save(project, [{"summary": f"the quay of {project.project}"}])
+    await memory.save(made[0], [{"summary": "written again"}])
+    answer = await desk.ask("memory_query", query="quay", **{"global": True}, limit=100)
+    left_out = [made[1].project, made[2].project]
+    assert answer.scope.projects == [project.project for project in (made[0], *made[3:])]
+    assert {hit.project for hit in answer.raw_hits} == set(answer.scope.projects)
+    (note,) = [note for note in answer.notes if "not searched" in note]
+    assert f"not searched: {', '.join(left_out)}." in note
+    named = await desk.ask("memory_query", query="quay", scopes=[{"project": name} for name in left_out])
+    assert {hit.project for hit in named.raw_hits} == set(left_out)
+
+
+async def test_a_key_without_projects_is_told(desk: Desk) -> None:
+    answer = await desk.ask("memory_query", query="quay")
+    assert answer.scope.resolved_by == "key_default"
+    desk.caller = msgspec.structs.replace(desk.caller, projects=frozenset(), default_project=None)
+    answer = await desk.ask("memory_query", query="quay")
+    assert (answer.scope.workspace, answer.scope.projects) == (desk.project.workspace, [])
+    assert answer.notes == ["There is no project that this key can read."]
