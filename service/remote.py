@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final, Literal, TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 import msgspec
@@ -37,6 +37,7 @@ _REASONS: Final[Mapping[int, Reason]] = {
     404: "not_found",
     429: "rate_limited",
 }
+_KEYS: Final = re.compile(r"(api|subscription|access|auth)?[-_]?(key|token|secret|password|sig|signature)", re.IGNORECASE)
 _READ: Final = 4_000  # bytes of a refusal in which we look for its reason
 
 _TOO_LONG = re.compile(
@@ -208,6 +209,8 @@ def check_url(url: str) -> str:
         raise InvalidSetting("The provider's address is not one.", hint="Give an address that begins with http:// or https://.")
     if parts.username is not None or parts.password is not None:
         raise InvalidSetting("The provider's address holds a user or password.", hint="Give the key in its own setting.")
+    if any(_KEYS.fullmatch(name) for name, _ in parse_qsl(parts.query, keep_blank_values=True)):
+        raise InvalidSetting("The provider's address holds a key in its query.", hint="Give the key in its own setting.")
     return url
 
 

@@ -7,7 +7,7 @@ What a connection has touched, Postgres remembers until it ends, so one that has
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any
@@ -47,7 +47,10 @@ class Database:
         self._search_path = search_path
         self._statement_ms = statement_ms
         self._acquire_s = acquire_s
-        self._long = asyncio.Semaphore(max(1, pool.get_max_size() // 4))
+        self._few = max(1, pool.get_max_size() // 4)
+        self._long = asyncio.Semaphore(self._few)
+        self._free = asyncio.Semaphore(self._few)
+        self._overrun = False  # whether a free query may still run that nobody waits for
         self._silent = False  # whether the last one who asked waited in vain
         self._spaces: dict[int, tuple[float, SpaceRef | None]] = {}
 
@@ -151,6 +154,33 @@ class Database:
             raise DatabaseBusy("As many exports are under way as this server allows.", hint="Try again when one has ended.")
         async with self._long, self.read(project) as tx:
             yield tx
+
+    @asynccontextmanager
+    async def read_free(self, project: ProjectRef, *, statement_ms: int) -> AsyncGenerator[Tx]:
+        """A `read` for SQL that callers write: few at a time, since one query may take gigabytes.
+
+        Postgres does not end every statement at its limit; while as many still run that it should have ended, no others are let in.
+        Raises `DatabaseBusy`.
+        """
+        async with AsyncExitStack() as slot:
+            try:
+                async with asyncio.timeout(self._acquire_s):
+                    await slot.enter_async_context(self._free)
+            except TimeoutError as error:
+                raise DatabaseBusy(
+                    "As many SQL queries are under way as this server allows.", hint="Try again when one has ended."
+                ) from error
+            if self._overrun:
+                (row,) = await self.control("count_overrun", statement_ms / 1000 + GRACE_S)
+                if row["number"] >= self._few:
+                    raise DatabaseBusy("SQL queries that the database cannot stop still run.", hint="Try again in a minute.")
+                self._overrun = row["number"] > 0
+            try:
+                async with self.read(project, statement_ms=statement_ms) as tx:
+                    yield tx
+            except (DatabaseUnavailable, asyncio.CancelledError):
+                self._overrun = True
+                raise
 
     @asynccontextmanager
     async def pin_spaces(self, projects: Sequence[ProjectRef]) -> AsyncGenerator[list[SpaceRef | None]]:

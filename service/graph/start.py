@@ -16,6 +16,7 @@ from service.db.transaction import Tx
 from service.graph.answer import Candidates, CutReason, StartOutcome, StartReport, Truncation
 from service.graph.arguments import StartArguments
 from service.graph.limits import GraphLimits
+from service.graph.plan import MAX_K_TEXT
 from service.graph.terms import StartKind
 from service.graph.vector_scans import count_heads, widen_scans
 
@@ -109,8 +110,10 @@ class StartStage(msgspec.Struct, frozen=True):
         exact = vectors <= self.limits.exact_candidates
         if not exact:
             await widen_scans(self.tx, self.budget)
-        name = "measured_in_project" if exact else "nearest_in_project"
-        rows = await self._fetch(name, self.vector, self.asked.k)
+        if exact:
+            rows = await self._fetch("measured_in_project", self.vector, self.asked.k)
+        else:
+            rows = (await self._fetch("nearest_in_project", self.vector, MAX_K_TEXT))[: self.asked.k]
         report = self._report(len(rows))
         outcome = self._scored(rows, report, unembedded=missing["unembedded"])
         return self._unfilled(outcome) if len(rows) < min(self.asked.k, vectors) else outcome
@@ -174,7 +177,8 @@ class StartStage(msgspec.Struct, frozen=True):
 
     async def _by_index(self, numbers: list[int]) -> StartOutcome:
         (coverage,) = await self._fetch(f"coverage_of_{self._scope}", numbers)
-        rows = await self._fetch(f"nearest_of_{self._scope}", numbers, self.vector, self.asked.k)
+        # Always as deep, so that the first of many are the same as those of few.
+        rows = (await self._fetch(f"nearest_of_{self._scope}", numbers, self.vector, MAX_K_TEXT))[: self.asked.k]
         vectors = coverage["vectors"]
         filled = len(rows) >= min(self.asked.k, vectors)
         report = msgspec.structs.replace(

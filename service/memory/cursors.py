@@ -17,9 +17,12 @@ def seal(place: str) -> str:
 def unseal(cursor: str) -> str:
     """The place that a cursor stands for; raises `InvalidRequest` for what is none."""
     try:
-        return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+        place = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError) as error:
         raise unknown_cursor() from error
+    if "\x00" in place:  # no text that is stored holds it
+        raise unknown_cursor()
+    return place
 
 
 def unknown_cursor() -> InvalidRequest:

@@ -116,6 +116,8 @@ async def search_memory(services: Services, caller: Caller, request: SearchMemor
     details = await read_details(services.database, project, list(numbers))
     hits = [(details[number], score) for number, score in numbers.items() if number in details]
     threads = await read_threads(services.database, project, list(details)) if details else []
+    if request.limit > MOST:
+        notes.append(f"limit {request.limit} became {MOST}, the most that is given.")
     return MeaningAnswer(
         hits=[_hit(event, score) for event, score in hits],
         hint=_hint(services.settings, request.query[:LONGEST], [event for event, _ in hits], threads),

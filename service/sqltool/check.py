@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from service.sqltool.parse import Question, parse
 from service.sqltool.rejection import SqlRejection
-from service.sqltool.rules import columns, constructs, functions, names, parameters, statement, tables, types
+from service.sqltool.rules import columns, constructs, effort, functions, names, parameters, statement, tables, types
 
 _RULES: Final[tuple[Callable[[Question], None], ...]] = (
     statement.check,
@@ -28,6 +28,7 @@ def check(text: str, params: Sequence[Any] = ()) -> Question:
         for rule in _RULES:
             rule(question)
         parameters.check(question, params)
+        effort.check(question, params)
     except SqlRejection as refusal:
         raise refusal.located(text) from refusal
     return question

@@ -41,7 +41,7 @@ async def run_query(database: Database, project: ProjectRef, sql: str, params: S
         return _describe(asked[1])
     question = await asyncio.to_thread(check, sql, params)
     try:
-        async with database.read(project, statement_ms=limits.statement_ms) as tx:
+        async with database.read_free(project, statement_ms=limits.statement_ms) as tx:
             try:
                 return await _ask(tx, question, params, limits)
             except asyncpg.PostgresError as error:

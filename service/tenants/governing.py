@@ -16,7 +16,6 @@ from service.access.keys import Caller, NewKey
 from service.db.pools import Database
 from service.errors import Conflict, DatabaseBusy, Forbidden, NotFound, no_workspace
 from service.memory.cursors import seal, unseal
-from service.memory.text import clean_text
 from service.tenants.projects import drop_project
 
 
@@ -63,7 +62,7 @@ async def governed(database: Database, caller: Caller, slug: str) -> int:
 
 async def list_workspaces(database: Database, caller: Caller, cursor: str, limit: int) -> tuple[list[WorkspaceEntry], str | None]:
     """The caller's workspace, or all for the operator, by slug; and the cursor to go on with, None on the last answer."""
-    rows = await database.control("find_workspaces", caller.workspace_id, clean_text(unseal(cursor)), limit + 1)
+    rows = await database.control("find_workspaces", caller.workspace_id, unseal(cursor), limit + 1)
     found = [_entry(row) for row in rows[:limit]]
     return found, seal(found[-1].workspace) if len(rows) > limit else None
 

@@ -13,7 +13,6 @@ from service.access.granting import gone_meanwhile, granting_key
 from service.access.keys import Caller
 from service.db.pools import Database
 from service.memory.cursors import seal, unseal
-from service.memory.text import clean_text
 
 Role = Literal["none", "reader", "writer", "admin"]
 
@@ -42,7 +41,7 @@ async def set_member(
 
 async def list_members(database: Database, caller: Caller, cursor: str, limit: int) -> tuple[list[MemberEntry], str | None]:
     """Members by subject, and the cursor to go on with; None on the last answer."""
-    rows = await database.control("find_members", caller.workspace_id, clean_text(unseal(cursor)), limit + 1)
+    rows = await database.control("find_members", caller.workspace_id, unseal(cursor), limit + 1)
     found = [msgspec.convert(dict(row), MemberEntry) for row in rows[:limit]]
     return found, seal(found[-1].subject) if len(rows) > limit else None
 

@@ -68,7 +68,7 @@ def _sources(tree: exp.Expr) -> dict[str, frozenset[str] | None]:
     for alias in tree.find_all(exp.TableAlias):
         if isinstance(alias.this, exp.Identifier):
             name = folded(alias.this)
-            if _has_rows(alias.parent):
+            if has_rows(alias.parent):
                 found.setdefault(name, None)
             else:
                 columns = frozenset(_columns(alias)) | {name} | _OF_FUNCTIONS
@@ -77,7 +77,7 @@ def _sources(tree: exp.Expr) -> dict[str, frozenset[str] | None]:
     return found
 
 
-def _has_rows(source: exp.Expr | None) -> bool:
+def has_rows(source: exp.Expr | None) -> bool:
     """Whether it is a view or a query, and no function."""
     if isinstance(source, exp.Lateral):
         return isinstance(source.this, exp.Subquery)

@@ -28,6 +28,12 @@ SELECT control.drop_project($1, $2)::text AS counts;
 -- The number of an embedding space, made when it is new.
 SELECT control.add_space($1, $2, $3) AS id;
 
+-- name: count_overrun
+-- Free queries of this login that have run for longer than $1 seconds.
+SELECT count(*) AS number FROM pg_catalog.pg_stat_activity AS a
+WHERE a.usename = current_user AND a.state = 'active' AND a.query LIKE '%\_read\_rows(%'
+    AND a.query_start < now() - make_interval(secs => $1);
+
 -- name: write_audit
 -- Notes a write or an admin call: key, workspace, project, operation, outcome.
 SELECT control.write_audit($1, $2, $3, $4, $5);

@@ -90,6 +90,8 @@ async def test_settings_that_give_no_vector_change_nothing(
         {"provider": "openai", "url": "http://169.254.169.254/v1", "key": KEY},
         {"provider": "openai", "url": f"http://user:{KEY}@127.0.0.1/v1"},
         {"provider": "openai", "url": "file:///etc/passwd", "key": KEY},
+        {"provider": "openai", "url": f"http://127.0.0.1/v1?api_key={KEY}"},
+        {"provider": "openai", "url": f"http://127.0.0.1/v1?api-version=1&Subscription-Key={KEY}"},
         {"provider": "openai"},
         {"provider": "ollama", "url": "http://localhost:11434"},
         {"provider": "openai", "url": "http://127.0.0.1:1/v1", "key": f"{KEY}\r\nx: y", "dim": 3},

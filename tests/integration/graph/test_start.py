@@ -1,5 +1,6 @@
 """Every form of START on a real database: order, counts, what was covered, and the notes."""
 
+import random
 from typing import Any
 
 import msgspec
@@ -267,3 +268,30 @@ async def test_a_small_scope_far_from_the_query_is_filled_through_the_index(
     assert len(nearest.rows) == 20
     async with database.read(small) as tx:
         assert await tx.fetchval("SELECT coalesce(nullif(current_setting('hnsw.iterative_scan', true), ''), 'off')") == "off"
+
+
+async def test_through_the_index_the_first_of_many_are_those_of_few(ask: Any, memory: Any, projects: Any) -> None:
+    project = projects.make(dim=3)
+    ids = await memory.save(project, [{"summary": f"event {n}", "entities": [("wide", "t")] if n % 3 else []} for n in range(1500)])
+    chance = random.Random(3)
+    await memory.vectors(project, {each: [chance.gauss(0, 1) for _ in range(3)] for each in ids})
+    async with memory.database.read(project) as tx:
+        space = tx.space
+    assert space is not None
+    with owner_connection(projects._owner_url) as owner:
+        owner.execute(
+            "SELECT set_config('search_path', extnamespace::regnamespace::text, false) FROM pg_extension WHERE extname = 'vector'"
+        )
+        owner.execute(f"CREATE INDEX ON {project.schema}.vector_{space.id} USING hnsw (vector halfvec_cosine_ops) WHERE kind = 0")
+    for scope in ("entity: 'wide', ", ""):
+        for vector in ("1,0,0", "-0.3,0.8,0.1", "0.1,-1,0.5"):
+            found = [
+                [row[0] for row in (await ask(_wide(scope, vector, k), project=project, limits=GraphLimits(exact_candidates=50))).rows]
+                for k in (1, 4, 11, 20)
+            ]
+            assert [len(rows) for rows in found] == [1, 4, 11, 20]
+            assert all(found[3][: len(rows)] == rows for rows in found)
+
+
+def _wide(scope: str, vector: str, k: int) -> str:
+    return f"START a = events({scope}text: '{vector}', k: {k}) RETURN a.id, a.score ORDER BY a.score DESC, a.id LIMIT 20"

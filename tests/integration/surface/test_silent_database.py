@@ -5,6 +5,7 @@ import signal
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import psutil
@@ -14,9 +15,13 @@ import pytest_asyncio
 from service.db.embedded import EmbeddedServer, start_embedded
 from service.db.pools import Database
 from service.db.scope import ProjectRef
-from service.errors import DatabaseUnavailable
+from service.errors import DatabaseBusy, DatabaseUnavailable
 from service.settings import Settings
+from service.sqltool import run
+from service.sqltool.parse import parse
+from service.sqltool.run import SqlLimits, run_query
 from service.tenants.migrate import migrate
+from service.tenants.owner import owner_connection
 from tests.conftest import Projects
 from tests.integration.surface.conftest import MakeKey, Running, run_app
 from tests.mcp.conftest import post
@@ -157,6 +162,42 @@ async def test_a_commit_that_hangs_is_given_up(own: Database, project: ProjectRe
         await hang(hanging)
     async with own.read(project) as tx:
         assert await tx.fetchval("SELECT 1") == 1
+
+
+async def test_free_queries_that_nothing_ends_let_no_others_in(
+    own: Database, server: EmbeddedServer, project: ProjectRef, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such a query outlives its limit and its connection: as many as may run at once, and no more, however often they are asked."""
+    monkeypatch.setattr(run, "check", lambda text, params: parse(text))
+
+    async def ask(text: str) -> Any:
+        return await run_query(own, project, text, [], limits=SqlLimits(statement_ms=1_000))
+
+    def running() -> list[psutil.Process]:
+        with owner_connection(server.owner_url) as owner:
+            asked = "SELECT pid FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%\\_read\\_rows(%' AND pid <> pg_backend_pid()"
+            return [psutil.Process(row["pid"]) for row in owner.execute(asked).fetchall()]
+
+    asking = [asyncio.ensure_future(ask("SELECT pg_sleep(60)")) for _ in range(2)]
+    async with asyncio.timeout(30):
+        while len(found := await asyncio.to_thread(running)) < 2:
+            pass
+    with _stopped(*found):
+        ended = await asyncio.gather(*asking, return_exceptions=True)
+        assert {type(each) for each in ended} == {DatabaseUnavailable}
+        with pytest.raises(DatabaseBusy, match="cannot stop"):
+            await ask("SELECT 1")
+        async with own.read(project) as tx:  # others are served
+            assert await tx.fetchval("SELECT 1") == 1
+    async with asyncio.timeout(30):
+        while await asyncio.to_thread(running):
+            pass
+    assert (await ask("SELECT 1")).rows == [[1]]
+
+
+async def test_more_free_queries_than_may_run_wait_for_their_turn(own: Database, project: ProjectRef) -> None:
+    answers = await asyncio.gather(*(run_query(own, project, f"SELECT {n}", [], limits=SqlLimits()) for n in range(20)))
+    assert [answer.rows for answer in answers] == [[[n]] for n in range(20)]
 
 
 async def test_callers_that_leave_while_it_hangs_hold_nothing(own: Database, project: ProjectRef, folder: Path) -> None:

@@ -46,6 +46,8 @@ def test_everything_else_is_refused_by_its_rule(text: str) -> None:
         "SELECT 1 FROM " + "(SELECT * FROM " * 2_000 + "pages" + ") x" * 2_000,
         "SELECT " + "CASE WHEN true THEN " * 2_000 + "1" + " END" * 2_000,
         ",".join(["SELECT 1"] * 5_000),
+        "SELECT strpos('a', " + "||".join(["title"] * 3_000) + ") FROM pages",
+        "SELECT strpos(x, x) FROM (SELECT " + ", ".join(f"c{n}||c{n} AS c{n + 1}" for n in range(800)) + ", c800 AS x, '' AS c0) AS q",
     ],
 )
 def test_what_is_too_large_is_refused_and_does_not_hang(text: str) -> None:
