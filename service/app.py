@@ -5,7 +5,6 @@ In: settings, a data folder, an address. Out: a serving process until SIGTERM or
 
 import asyncio
 import contextlib
-import os
 import signal
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
@@ -35,11 +34,12 @@ from service.memory.redact_policy import make_redactor
 from service.operations.operation import Services
 from service.search.rerankers.choose import choose_reranker
 from service.settings import Settings
+from service.surface.connection_file import connection_file, running_server
 from service.surface.http import ServerState, build_app
 from service.surface.wire import Server, make_config
-from service.tenants.bootstrap import PROJECT, WORKSPACE, Prepared, ensure_first_key, ensure_pepper, prepare_database, without_password
+from service.tenants.bootstrap import PROJECT, WORKSPACE, Prepared, ensure_first_key, prepare_database, without_password
+from service.tenants.pepper import find_pepper
 
-CONNECTION_FILE = "connection.json"
 _GRACE_S = 3
 _WORKER_GRACE_S = 1
 _ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104
@@ -64,7 +64,10 @@ class ServeOptions(msgspec.Struct, frozen=True):
 
 
 class Announcement(msgspec.Struct, frozen=True):
-    """How to reach a server that is ready; `key` is new at every start, None where the owner's login is not at hand."""
+    """How to reach a server that is ready; `key` is new at every start, None where the owner's login is not at hand.
+
+    `embedded`: whether the database is the one in the data folder.
+    """
 
     url: str
     mcp: str
@@ -72,6 +75,7 @@ class Announcement(msgspec.Struct, frozen=True):
     workspace: str | None
     project: str | None
     database: str
+    embedded: bool
 
 
 Ready: TypeAlias = Callable[[Announcement, Services], Awaitable[None]]
@@ -100,7 +104,7 @@ async def _serve(
 ) -> None:
     settings = _with_own_host(settings, options.host)
     provider = await asyncio.to_thread(choose_provider, settings)
-    pepper = ensure_pepper(settings, options.data)
+    pepper = await asyncio.to_thread(find_pepper, prepared.owner_url or prepared.api_url, settings, options.data)
     key = await asyncio.to_thread(_first_key, prepared, pepper, provider) if prepared.owner_url else None
     state = ServerState()
     async with (
@@ -114,7 +118,7 @@ async def _serve(
         async with _working(settings, options, prepared, provider, pepper, stop):
             try:
                 await server.wait_started(serving)
-                with _connection_file(options.data, announcement):
+                with connection_file(options.data, msgspec.json.encode(announcement)):
                     log.info("ready", url=announcement.url)
                     await _until_stopped(stop, ready(announcement, services), serving)
                 state.draining = True
@@ -226,6 +230,7 @@ def _announce(options: ServeOptions, listener: socket.socket, prepared: Prepared
         workspace=WORKSPACE if key else None,
         project=PROJECT if key else None,
         database=database if prepared.embedded else without_password(database),
+        embedded=prepared.embedded is not None,
     )
 
 
@@ -247,30 +252,13 @@ def _listening(host: str, port: int) -> Generator[socket.socket]:
 @contextmanager
 def _told_who_serves(data: Path) -> Generator[None]:
     """Where a start fails because another server runs on the folder or the port, its address is the advice."""
-    path = data / CONNECTION_FILE
     try:
         yield
     except (DataFolderInUse, AddressInUse) as error:
-        if path.exists():
-            running = msgspec.json.decode(path.read_bytes(), type=Announcement)
+        if (told := running_server(data)) is not None:
+            running = msgspec.json.decode(told, type=Announcement)
             error.hint = f"A server already runs on this folder, at {running.url}: use it, or stop it first."
         raise
-
-
-@contextmanager
-def _connection_file(data: Path, announcement: Announcement) -> Generator[None]:
-    """Tells the command line, for as long as the server runs, where it is; readable by its user alone."""
-    path = data / CONNECTION_FILE
-    data.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(".new")
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(msgspec.json.encode(announcement))
-    fresh.replace(path)
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -4,8 +4,6 @@ In: settings and a data folder. Out: `Prepared`. With no database named, the emb
 login at hand the schemas are brought up to date; with the API's alone nothing is changed.
 """
 
-import os
-import secrets
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -61,20 +59,6 @@ def prepare_database(settings: Settings, data: Path, *, owner_needed: bool) -> P
         report = migrate(settings.database_url)
         return Prepared(report.api_url, settings.database_url, None, report)
     return Prepared(settings.database_url, None)
-
-
-def ensure_pepper(settings: Settings, data: Path) -> str:
-    """The secret that keys are hashed with: the setting, or with the embedded database one kept in the data folder."""
-    if settings.key_pepper or settings.database_url is not None:
-        return settings.key_pepper
-    path = data / "pepper"
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_text(encoding="ascii").strip()
-    with os.fdopen(handle, "w", encoding="ascii") as file:
-        file.write(secrets.token_hex(32))
-    return path.read_text(encoding="ascii").strip()
 
 
 def ensure_first_key(owner_url: str, pepper: str, space: tuple[str, str, int] | None) -> NewKey:

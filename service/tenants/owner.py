@@ -21,15 +21,31 @@ Row: TypeAlias = dict[str, Any]
 @contextmanager
 def owner_connection(url: str) -> Generator[Owner]:
     """Connects under the owner's login; raises `DatabaseUnavailable`, or `UnsuitableDatabase` behind a pooler that keeps no sessions."""
+    with login_connection(url, "The database does not answer under the owner's login.", sessions=True) as connection:
+        yield connection
+
+
+@contextmanager
+def login_connection(url: str, silent: str, *, sessions: bool) -> Generator[Owner]:
+    """Connects under a login; raises `DatabaseUnavailable`, with `silent` for its message, where the database does not answer.
+
+    `sessions`: a pooler that keeps none is refused with `UnsuitableDatabase`.
+    """
     try:
         connection = psycopg.Connection[DictRow].connect(
-            url, autocommit=True, row_factory=dict_row, connect_timeout=10, application_name="muniment"
+            url,
+            autocommit=True,
+            row_factory=dict_row,
+            connect_timeout=10,
+            application_name="muniment",
+            prepare_threshold=5 if sessions else None,
         )
     except psycopg.OperationalError as error:
-        raise DatabaseUnavailable("The database does not answer under the owner's login.", hint=first_line(error)) from error
+        raise DatabaseUnavailable(silent, hint=first_line(error)) from error
     connection.cursor_factory = cast("type[psycopg.Cursor[DictRow]]", psycopg.RawCursor)
     with connection:
-        require_session(connection, url)
+        if sessions:
+            require_session(connection, url)
         yield connection
 
 

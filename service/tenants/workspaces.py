@@ -23,17 +23,19 @@ _BUSY: Final = (psycopg.errors.DeadlockDetected, psycopg.errors.LockNotAvailable
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A workspace or project by its number and slug."""
+    """A workspace or project by its number and slug; `created`: whether this call made it."""
 
     id: int
     slug: str
+    created: bool = False
 
 
 def create_workspace(owner: Owner, slug: str, name: str | None = None) -> Found:
     """Makes the workspace with its role, or finds the one that stands."""
     check_slug(slug, "workspace")
-    row = _one(owner, "create_workspace", slug, check_name(name or slug) or slug)
-    return Found(row["id"], slug)
+    known = _maybe(owner, "find_workspace", slug)
+    row = known or _one(owner, "create_workspace", slug, check_name(name or slug) or slug)
+    return Found(row["id"], slug, known is None)
 
 
 def rename_workspace(owner: Owner, workspace: Found, slug: str | None, name: str | None) -> Row:
@@ -81,7 +83,7 @@ def create_project(owner: Owner, workspace: Found, slug: str, name: str | None =
         if error.sqlstate != quota.SQLSTATE:
             raise
         raise quota.quota_reached(error.diag.message_detail) from error
-    return Found(row["id"], slug)
+    return Found(row["id"], slug, row["created"])
 
 
 def rename_project(owner: Owner, project: Found, slug: str | None, name: str | None) -> Row:
@@ -92,7 +94,10 @@ def rename_project(owner: Owner, project: Found, slug: str | None, name: str | N
 def find_project(owner: Owner, workspace: Found, slug: str) -> Found:
     row = _maybe(owner, "find_project", workspace.id, slug)
     if row is None:
-        raise NotFound(f"There is no project {slug[:80]!r} in {workspace.slug}.", hint="`muniment project list` shows them.")
+        raise NotFound(
+            f"There is no project {slug[:80]!r} in {workspace.slug}.",
+            hint=f"`muniment project list --workspace {workspace.slug}` shows them.",
+        )
     return Found(row["id"], slug)
 
 
@@ -148,10 +153,12 @@ def drop_unused_keys(owner: Owner, workspace: Found, name: str) -> None:
     run(owner, load("control", "admin")["drop_unused_keys"], workspace.id, name)
 
 
-def revoke_key(owner: Owner, key_id: str) -> None:
-    """Ends a key, within seconds, everywhere."""
-    if _maybe(owner, "revoke_key", key_id) is None:
-        raise NotFound(f"There is no key {key_id[:40]!r} that could be revoked.", hint="`muniment key list` shows their ids.")
+def revoke_key(owner: Owner, key_id: str) -> bool:
+    """Ends a key, within seconds, everywhere; True where it was revoked before."""
+    row = _maybe(owner, "revoke_key", key_id)
+    if row is None:
+        raise NotFound(f"There is no key {key_id[:40]!r}.", hint="`muniment key list` shows their ids.")
+    return bool(row["known"])
 
 
 def grant_reading(owner: Owner, workspace: Found, key_id: str, projects: Sequence[Found] | None, expires_at: datetime | None) -> str:

@@ -5,6 +5,7 @@ GRANT USAGE ON SCHEMA {vectors} TO {login}, {group};
 REVOKE ALL ON FUNCTION
     control.find_key(text), control.touch_key(text), control.find_projects(bigint), control.find_active(bigint[], integer),
     control.write_audit(text, bigint, bigint, text, text), control.mark_due(bigint), control.describe_instance(),
+    control.settle_pepper(text),
     control.group_role(), control.create_workspace(text, text), control.add_space(text, text, integer),
     control.create_project(bigint, text, text, integer), control.add_project_space(text, integer, text, boolean),
     control.add_reader(text, text), control.drop_project(bigint, bigint), control.drop_workspace(bigint),
@@ -20,6 +21,7 @@ REVOKE ALL ON FUNCTION
 GRANT EXECUTE ON FUNCTION
     control.find_key(text), control.touch_key(text), control.find_projects(bigint), control.find_active(bigint[], integer),
     control.write_audit(text, bigint, bigint, text, text), control.mark_due(bigint), control.describe_instance(),
+    control.settle_pepper(text),
     control.add_space(text, text, integer), control.create_project(bigint, text, text, integer),
     control.drop_project(bigint, bigint),
     control.operates(bigint), control.issue_key(text, text, bytea, bigint, text, text[], bigint[], bigint, timestamptz),

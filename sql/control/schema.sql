@@ -7,7 +7,8 @@ CREATE TABLE instance (
     api_login text NOT NULL,
     vector_schema text NOT NULL,                 -- where the extension `vector` lives
     created_at timestamptz NOT NULL DEFAULT now(),
-    space_id integer                             -- the space that the worker brings every project to
+    space_id integer,                            -- the space that the worker brings every project to
+    pepper_mark text                             -- by what the secret is known that keys are hashed with; null until one is used
 );
 
 CREATE TABLE workspace (

@@ -14,8 +14,8 @@ import msgspec
 import platformdirs
 
 from service.surface.cli.failure import Failure, unreachable, wrong_usage
+from service.surface.connection_file import FILE_NAME
 
-FILE_NAME: Final = "connection.json"
 _START: Final = "Start one with `muniment serve`, or name one with --url and --key (MUNIMENT_URL, MUNIMENT_KEY)."
 _SURFACE: Final = re.compile(r"(?<=[^:/])/*(?:/mcp|/api(?:/v1)?)?/*\Z")
 

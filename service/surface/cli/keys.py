@@ -4,6 +4,7 @@ In: what a key may do, or which one to end. Out: the key's text, shown once, or 
 """
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -11,11 +12,14 @@ from typing import Final
 import click
 import rich_click
 
+from service.settings import load_settings
 from service.surface.cli.failure import wrong_usage
 from service.surface.cli.output import show_rows
-from service.surface.cli.owner_login import owning
+from service.surface.cli.owner_login import owning, owning_keys
 from service.surface.cli.server import DATA, JSON
+from service.surface.cli.tenants import YES, agree
 from service.tenants import workspaces
+from service.tenants.pepper import change_pepper
 
 _KEY: Final = re.compile(r"mun_(?P<of_key>[a-z0-9]{12})(?:_.*)?|(?P<id>[a-z0-9]{12})")
 
@@ -45,7 +49,7 @@ def key_create(
     as_json: bool,
 ) -> None:
     """Make a key. Its text is shown once."""
-    with owning(data) as (owner, pepper):
+    with owning_keys(data) as (owner, pepper):
         found = workspaces.find_workspace(owner, in_workspace)
         bound = [workspaces.find_project(owner, found, slug) for slug in projects]
         made = workspaces.create_key(
@@ -67,8 +71,9 @@ def key_create(
 @JSON
 def key_list(in_workspace: str, data: Path, as_json: bool) -> None:
     """List keys, without their texts."""
-    with owning(data) as (owner, _):
-        show_rows(workspaces.list_rows(owner, "list_keys", workspaces.find_workspace(owner, in_workspace).id), as_json)
+    with owning(data) as owner:
+        rows = workspaces.list_rows(owner, "list_keys", workspaces.find_workspace(owner, in_workspace).id)
+    show_rows(rows if as_json else [{**row, "projects": _reach(row["projects"])} for row in rows], as_json)
 
 
 @key.command(name="revoke")
@@ -77,9 +82,9 @@ def key_list(in_workspace: str, data: Path, as_json: bool) -> None:
 def key_revoke(key_id: str, data: Path) -> None:
     """End a key, by its id or its whole text."""
     number = _id_of(key_id)
-    with owning(data) as (owner, _):
-        workspaces.revoke_key(owner, number)
-    click.echo(f"The key {number} is revoked.")
+    with owning(data) as owner:
+        known = workspaces.revoke_key(owner, number)
+    click.echo(f"The key {number} was revoked already." if known else f"The key {number} is revoked.")
 
 
 @key.command(name="grant")
@@ -92,7 +97,7 @@ def key_revoke(key_id: str, data: Path) -> None:
 def key_grant(key_id: str, in_workspace: str, projects: tuple[str, ...], days: int | None, data: Path, as_json: bool) -> None:
     """Let a key of another workspace read here; what was granted to it before is replaced."""
     number = _id_of(key_id)
-    with owning(data) as (owner, _):
+    with owning(data) as owner:
         found = workspaces.find_workspace(owner, in_workspace)
         only = [workspaces.find_project(owner, found, slug) for slug in projects]
         outcome = workspaces.grant_reading(owner, found, number, only or None, _in_days(days))
@@ -105,7 +110,7 @@ def key_grant(key_id: str, in_workspace: str, projects: tuple[str, ...], days: i
 @JSON
 def key_grants(in_workspace: str, data: Path, as_json: bool) -> None:
     """List what keys of other workspaces may read here; without a project it is all."""
-    with owning(data) as (owner, _):
+    with owning(data) as owner:
         show_rows(workspaces.list_rows(owner, "list_grants", workspaces.find_workspace(owner, in_workspace).id), as_json)
 
 
@@ -117,7 +122,7 @@ def key_grants(in_workspace: str, data: Path, as_json: bool) -> None:
 def key_ungrant(key_id: str, in_workspace: str, data: Path, as_json: bool) -> None:
     """Take back all that a key of another workspace may read here."""
     number = _id_of(key_id)
-    with owning(data) as (owner, _):
+    with owning(data) as owner:
         workspaces.end_grant(owner, workspaces.find_workspace(owner, in_workspace), number)
     show_rows([{"key": number, "workspace": in_workspace, "outcome": "ended"}], as_json)
 
@@ -132,3 +137,24 @@ def _id_of(text: str) -> str:
 
 def _in_days(days: int | None) -> datetime | None:
     return datetime.now(UTC) + timedelta(days=days) if days else None
+
+
+@key.command(name="change-pepper")
+@YES
+@DATA
+def key_change_pepper(yes: bool, data: Path) -> None:
+    """Take the secret of MUNIMENT_KEY_PEPPER, or of the data folder, for the one that keys are hashed with. It ends every key."""
+    settings = load_settings()
+    with owning(data) as owner:
+        agree(
+            "Keys that were made with the earlier secret open nothing from then on. Change it?",
+            yes=yes,
+            else_said="Nothing was changed",
+        )
+        changed = change_pepper(owner, settings, data.expanduser().absolute())
+    click.echo("The secret is changed: start servers and workers again with it." if changed else "It is the secret already.")
+
+
+def _reach(projects: Sequence[str] | None) -> str:
+    """For people: a key that is bound to projects which are gone reaches none, one that is not bound reaches all."""
+    return "all" if projects is None else ", ".join(projects) or "none"

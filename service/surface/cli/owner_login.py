@@ -4,56 +4,126 @@ started for the command.
 In: settings and a data folder. Out: a connection string, or a connection, for as long as the block lasts.
 """
 
-import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
+import psycopg
 
 from service.access.changes import announce_change
-from service.errors import InvalidSetting
+from service.db.embedded import start_embedded
+from service.errors import DatabaseUnavailable, InvalidSetting, UnsuitableDatabase
 from service.settings import Settings, load_settings
-from service.tenants.bootstrap import ensure_pepper, prepare_database
-from service.tenants.owner import Owner, owner_connection
+from service.surface.connection_file import running_server
+from service.tenants.bootstrap import prepare_database
+from service.tenants.owner import Owner, first_line, owner_connection
+from service.tenants.pepper import find_pepper
 
 
-def named_owner(settings: Settings) -> str:
-    """The owner's login that the settings name; raises `InvalidSetting` when they name none."""
-    url = settings.owner_url or settings.database_url
-    if url is None:
-        raise InvalidSetting("No database is named.", hint="Set MUNIMENT_OWNER_URL to the owner's login.")
-    return url
+def named_owner(settings: Settings) -> str | None:
+    """The owner's login that the settings name; None where they name no database, so that the data folder's is meant."""
+    return settings.owner_url or settings.database_url
+
+
+class Running(msgspec.Struct, frozen=True):
+    """What a server says of its database; `embedded`: whether that is the one in the data folder."""
+
+    database: str
+    embedded: bool = True
+
+
+def running_owner(data: Path) -> Running | None:
+    """The owner's login of the server that runs on the data folder; None where none does."""
+    told = running_server(data)
+    return None if told is None else msgspec.json.decode(told, type=Running)
 
 
 @contextmanager
 def owner_login(settings: Settings, data: Path) -> Generator[str]:
-    """The owner's connection string; an embedded server that was started for it is stopped at the end."""
-    running = data / "connection.json"
-    if settings.database_url is not None or settings.owner_url is not None:
-        yield named_owner(settings)
-    elif running.exists():
-        known: dict[str, Any] = msgspec.json.decode(running.read_bytes())
-        yield known["database"]
-    else:
-        os.makedirs(data, exist_ok=True)
-        prepared = prepare_database(settings, data, owner_needed=True)
-        try:
-            yield prepared.owner_url or prepared.api_url
-        finally:
-            prepared.stop()
+    """The owner's connection string; an embedded server that was started for it is brought up to date, and stopped at the end.
+
+    Raises `InvalidSetting` where there is no database yet: only `serve` makes one.
+    """
+    if (named := named_owner(settings)) is not None:
+        yield named
+        return
+    if (running := running_owner(data)) is not None:
+        yield running.database
+        return
+    _require_cluster(data)
+    prepared = prepare_database(settings, data, owner_needed=True)
+    try:
+        yield prepared.owner_url or prepared.api_url
+    finally:
+        prepared.stop()
 
 
 @contextmanager
-def owning(data: Path) -> Generator[tuple[Owner, str]]:
-    """The owner's connection, and the secret that keys are hashed with. At the end servers are told to look again at what they remember."""
+def embedded_login(data: Path) -> Generator[str]:
+    """The owner's connection string of the database in the data folder, as it is; raises `InvalidSetting` where there is none."""
+    running = running_owner(data)
+    if running is not None and running.embedded:
+        yield running.database
+        return
+    _require_cluster(data)
+    server = start_embedded(data)
+    try:
+        yield server.owner_url
+    finally:
+        server.stop()
+
+
+def _require_cluster(data: Path) -> None:
+    if not (data / "postgres").exists():
+        raise InvalidSetting(
+            f"No database is named, and there is none in {data}.",
+            hint="Name the folder of `muniment serve` with --data (MUNIMENT_DATA), or the owner's login with MUNIMENT_OWNER_URL.",
+        )
+
+
+@contextmanager
+def owning(data: Path) -> Generator[Owner]:
+    """The owner's connection. At the end servers are told to look again at what they remember."""
     settings = load_settings()
-    data = data.expanduser().absolute()
-    with owner_login(settings, data) as url, owner_connection(url) as owner:
+    with owner_login(settings, _absolute(data)) as url, _connected(settings, url) as owner:
+        yield owner
+
+
+@contextmanager
+def owning_keys(data: Path) -> Generator[tuple[Owner, str]]:
+    """The same, and the secret that keys are hashed with; raises `InvalidSetting` where it is not at hand."""
+    settings, data = load_settings(), _absolute(data)
+    with owner_login(settings, data) as url, _connected(settings, url) as owner:
+        yield owner, find_pepper(url, settings, data)
+
+
+def _absolute(data: Path) -> Path:
+    return data.expanduser().absolute()
+
+
+@contextmanager
+def _connected(settings: Settings, url: str) -> Generator[Owner]:
+    with reported(), owner_connection(url) as owner:
         try:
-            yield owner, settings.key_pepper if settings.owner_url is not None else ensure_pepper(settings, data)
+            yield owner
         finally:
             if not announce_change(settings.redis_url):
                 click.echo("Redis does not answer: servers see this within seconds.", err=True)
+
+
+@contextmanager
+def reported() -> Generator[None]:
+    """What the database refuses, as an error that says what to do."""
+    try:
+        yield
+    except (psycopg.errors.InvalidSchemaName, psycopg.errors.UndefinedTable, psycopg.errors.UndefinedFunction) as error:
+        raise UnsuitableDatabase("The database is not set up, or not for this version.", hint="Run `muniment migrate` first.") from error
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise UnsuitableDatabase(
+            f"The database does not let this login do that: {first_line(error)}.",
+            hint="Give the owner's login (MUNIMENT_OWNER_URL), which owns the database and may create roles: docs/operating.md.",
+        ) from error
+    except psycopg.OperationalError as error:
+        raise DatabaseUnavailable("The database was lost under the owner's login.", hint=first_line(error)) from error

@@ -8,19 +8,20 @@ import json
 import os
 import signal
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import click
 import platformdirs
 import rich_click
 
-from service.errors import DatabaseUnavailable
+from service.errors import DatabaseUnavailable, InvalidSetting
 from service.observe.logs import configure_logs
 from service.settings import Settings, load_settings
-from service.surface.cli.owner_login import named_owner
+from service.surface.cli.owner_login import embedded_login, named_owner, reported, running_owner
 from service.tenants.migrate import Phase, migrate
 from service.tenants.owner import owner_connection
+from service.tenants.pepper import find_pepper
 
 DATA = click.option(
     "--data",
@@ -59,12 +60,24 @@ def serve(data: Path, host: str, port: int, worker: bool, sample: bool, as_json:
 @rich_click.command()
 @DATA
 def worker(data: Path) -> None:
-    """Make vectors for what was written, until stopped. Needs the owner's login (MUNIMENT_OWNER_URL)."""
+    """Make vectors for what was written, until stopped.
+
+    Needs the owner's login (MUNIMENT_OWNER_URL), or a server that runs on the data folder (`muniment serve --no-worker`).
+    """
     from service.embed.configured import choose_provider
     from service.embed.worker import work
 
-    settings = _settings()
-    url = named_owner(settings)
+    settings, data = _settings(), data.expanduser().absolute()
+    running = running_owner(data)
+    url = named_owner(settings) or (running.database if running else None)
+    if url is None:
+        raise InvalidSetting(
+            f"No database is named, and no server runs on {data}.",
+            hint="Set MUNIMENT_OWNER_URL to the owner's login, or name the folder of `muniment serve` with --data.",
+        )
+    pepper = settings.key_pepper
+    with suppress(DatabaseUnavailable), reported(), owner_connection(url):
+        pepper = find_pepper(url, settings, data)  # what cannot serve a worker is refused at once; a database that is away is waited for
 
     async def run() -> None:
         stop = asyncio.Event()
@@ -72,23 +85,24 @@ def worker(data: Path) -> None:
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
         provider = choose_provider(settings)
         try:
-            await work(url, provider, settings, settings.key_pepper, stop)
+            await work(url, provider, settings, pepper, stop)
         finally:
             await provider.close()
 
-    del data
-    with suppress(DatabaseUnavailable), owner_connection(url):
-        pass  # a login that cannot serve a worker is refused at once; a database that is away is waited for
     asyncio.run(run())
 
 
 @rich_click.command(name="migrate")
 @click.option("--phase", type=click.Choice(["before", "after", "all"]), default="all", show_default=True, help="Before or after a deploy.")
+@DATA
 @JSON
-def migrate_command(phase: Phase, as_json: bool) -> None:
-    """Bring the database to what this version expects; safe to repeat. Needs the owner's login."""
+def migrate_command(phase: Phase, data: Path, as_json: bool) -> None:
+    """Bring the database to what this version expects; safe to repeat. Needs the owner's login, or the data folder of `muniment serve`."""
     settings = _settings()
-    report = migrate(named_owner(settings), settings.database_url if settings.owner_url else None, phase=phase)
+    named = named_owner(settings)
+    with nullcontext(named) if named else embedded_login(data.expanduser().absolute()) as url, reported():
+        api_url = settings.database_url if settings.owner_url else None
+        report = migrate(url, api_url, phase=phase, superuser_allowed=named is None)
     shown = {"applied": report.applied, "failed": report.failed}
     if as_json:
         click.echo(json.dumps(shown))

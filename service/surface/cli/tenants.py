@@ -43,9 +43,10 @@ def workspace() -> None:
 @JSON
 def workspace_create(slug: str, name: str | None, data: Path, as_json: bool) -> None:
     """Make a workspace."""
-    with owning(data) as (owner, _):
+    with owning(data) as owner:
         made = workspaces.create_workspace(owner, slug, name)
-    show_rows([{"workspace": made.slug}], as_json)
+    show_rows([{"workspace": made.slug, "created": made.created}], as_json)
+    _tell_known("workspace", made)
 
 
 @workspace.command(name="list")
@@ -53,7 +54,7 @@ def workspace_create(slug: str, name: str | None, data: Path, as_json: bool) -> 
 @JSON
 def workspace_list(data: Path, as_json: bool) -> None:
     """List workspaces."""
-    with owning(data) as (owner, _):
+    with owning(data) as owner:
         show_rows(workspaces.list_rows(owner, "list_workspaces"), as_json)
 
 
@@ -65,7 +66,7 @@ def workspace_list(data: Path, as_json: bool) -> None:
 @JSON
 def workspace_rename(slug: str, name: str | None, new_slug: str | None, data: Path, as_json: bool) -> None:
     """Give a workspace another name or slug."""
-    with owning(data) as (owner, _):
+    with owning(data) as owner:
         row = workspaces.rename_workspace(owner, workspaces.find_workspace(owner, slug), new_slug, name)
     show_rows([{"workspace": row["slug"], "name": row["name"]}], as_json)
 
@@ -80,7 +81,7 @@ def workspace_rename(slug: str, name: str | None, new_slug: str | None, data: Pa
 def workspace_quota(slug: str, data: Path, as_json: bool, **limits: int | None) -> None:
     """Show or set what a workspace may keep. What it keeps already stays."""
     given = {kind: None if limit == NO_LIMIT else limit for kind, limit in limits.items() if limit is not None}
-    with owning(data) as (owner, _):
+    with owning(data) as owner:
         row = workspaces.set_quota(owner, workspaces.find_workspace(owner, slug), given)
     show_rows([{"workspace": slug, **row}], as_json)
 
@@ -92,7 +93,7 @@ def workspace_quota(slug: str, data: Path, as_json: bool, **limits: int | None) 
 @JSON
 def workspace_operator(slug: str, off: bool, data: Path, as_json: bool) -> None:
     """Let a workspace's admin keys make and delete workspaces and set quotas over REST."""
-    with owning(data) as (owner, _):
+    with owning(data) as owner:
         workspaces.set_operator(owner, workspaces.find_workspace(owner, slug), operates=not off)
     show_rows([{"workspace": slug, "operator": not off}], as_json)
 
@@ -104,9 +105,9 @@ def workspace_operator(slug: str, off: bool, data: Path, as_json: bool) -> None:
 @JSON
 def workspace_delete(slug: str, yes: bool, data: Path, as_json: bool) -> None:
     """Delete a workspace with its keys, its projects and all they hold. It cannot be undone."""
-    with owning(data) as (owner, _):
+    with owning(data) as owner:
         found = workspaces.find_workspace(owner, slug)
-        _agree(f"Delete the workspace {slug} with all its projects?", yes=yes)
+        agree(f"Delete the workspace {slug} with all its projects?", yes=yes)
         gone = workspaces.delete_workspace(owner, found)
     rows = [{"workspace": slug, "project": name, **_told(counts, whole=as_json)} for name, counts in gone.items()]
     show_rows(rows or [{"workspace": slug}], as_json)
@@ -125,9 +126,10 @@ def project() -> None:
 @JSON
 def project_create(slug: str, in_workspace: str, name: str | None, data: Path, as_json: bool) -> None:
     """Make a project; the worker gives it its vectors."""
-    with owning(data) as (owner, _):
+    with owning(data) as owner:
         made = workspaces.create_project(owner, workspaces.find_workspace(owner, in_workspace), slug, name)
-    show_rows([{"workspace": in_workspace, "project": made.slug}], as_json)
+    show_rows([{"workspace": in_workspace, "project": made.slug, "created": made.created}], as_json)
+    _tell_known("project", made)
 
 
 @project.command(name="list")
@@ -136,7 +138,7 @@ def project_create(slug: str, in_workspace: str, name: str | None, data: Path, a
 @JSON
 def project_list(in_workspace: str, data: Path, as_json: bool) -> None:
     """List the projects of a workspace."""
-    with owning(data) as (owner, _):
+    with owning(data) as owner:
         show_rows(workspaces.list_rows(owner, "list_projects", workspaces.find_workspace(owner, in_workspace).id), as_json)
 
 
@@ -149,7 +151,7 @@ def project_list(in_workspace: str, data: Path, as_json: bool) -> None:
 @JSON
 def project_rename(slug: str, in_workspace: str, name: str | None, new_slug: str | None, data: Path, as_json: bool) -> None:
     """Give a project another name or slug."""
-    with owning(data) as (owner, _):
+    with owning(data) as owner:
         found = workspaces.find_project(owner, workspaces.find_workspace(owner, in_workspace), slug)
         row = workspaces.rename_project(owner, found, new_slug, name)
     show_rows([{"workspace": in_workspace, "project": row["slug"], "name": row["name"]}], as_json)
@@ -163,24 +165,29 @@ def project_rename(slug: str, in_workspace: str, name: str | None, new_slug: str
 @JSON
 def project_delete(slug: str, in_workspace: str, yes: bool, data: Path, as_json: bool) -> None:
     """Delete a project with all it holds. It cannot be undone; `muniment export` keeps a copy."""
-    with owning(data) as (owner, _):
+    with owning(data) as owner:
         within = workspaces.find_workspace(owner, in_workspace)
         found = workspaces.find_project(owner, within, slug)
-        _agree(f"Delete the project {slug} of {in_workspace} with all it holds?", yes=yes)
+        agree(f"Delete the project {slug} of {in_workspace} with all it holds?", yes=yes)
         counts = workspaces.delete_project(owner, within, found)
     show_rows([{"workspace": in_workspace, "project": slug, **_told(counts, whole=as_json)}], as_json)
 
 
-def _agree(question: str, *, yes: bool) -> None:
+def _tell_known(what: str, made: workspaces.Found) -> None:
+    if not made.created:
+        click.echo(f"The {what} {made.slug} was there already; nothing was changed.", err=True)
+
+
+def agree(question: str, *, yes: bool, else_said: str = "Nothing was deleted") -> None:
     """Asks before something goes for good; all but a yes ends the command."""
     try:
         agreed = yes or click.confirm(question, err=True)
     except click.Abort:  # no answer: the question's line is still open
-        click.echo("\nNothing was deleted; --yes does not ask.", err=True)
+        click.echo(f"\n{else_said}; --yes does not ask.", err=True)
         raise
     if not agreed:
         opened = "" if sys.stdin.isatty() else "\n"  # an answer that was not typed ended no line
-        click.echo(f"{opened}Nothing was deleted.", err=True)
+        click.echo(f"{opened}{else_said}.", err=True)
         raise click.exceptions.Exit(REFUSED)
 
 

@@ -61,3 +61,16 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT i.tag, i.api_login, i.vector_schema FROM control.instance AS i
 $$;
+
+-- By what the installation knows the secret of its keys. The first that is given stays, until the owner sets another; null only asks.
+CREATE OR REPLACE FUNCTION control.settle_pepper(mark text)
+RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF mark IS NOT NULL THEN
+        UPDATE control.instance SET pepper_mark = mark WHERE pepper_mark IS NULL;
+    END IF;
+    RETURN (SELECT i.pepper_mark FROM control.instance AS i);
+END
+$$;

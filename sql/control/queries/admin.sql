@@ -61,12 +61,19 @@ SELECT control.drop_workspace($1::bigint) AS found;
 SELECT control.create_key($1::text, $2::bytea, $3::bigint, $4::text, $5::text[], $6::bigint[], $7::bigint, $8::timestamptz) AS made;
 
 -- name: revoke_key
--- Ends a key.
-UPDATE control.api_key AS k SET revoked_at = now() WHERE k.id = $1 AND k.revoked_at IS NULL RETURNING k.id;
+-- Ends a key; whether it was ended before.
+WITH before AS (SELECT k.id, k.revoked_at FROM control.api_key AS k WHERE k.id = $1 FOR UPDATE)
+UPDATE control.api_key AS k SET revoked_at = coalesce(k.revoked_at, now()) FROM before AS b WHERE k.id = b.id
+RETURNING b.revoked_at IS NOT NULL AS known;
 
 -- name: list_keys
--- The keys of a workspace; their texts are kept nowhere.
-SELECT k.id, k.name, k.scopes, k.created_at, k.expires_at, k.revoked_at, k.last_used_at
+-- The keys of a workspace; their texts are kept nowhere. Projects are null for a key that reaches all; those that are gone are left out.
+SELECT k.id, k.name, k.scopes,
+    CASE WHEN k.projects IS NOT NULL THEN ARRAY(
+        SELECT p.slug FROM unnest(k.projects) WITH ORDINALITY AS n (id, place) JOIN control.project AS p ON p.id = n.id ORDER BY n.place
+    ) END AS projects,
+    (SELECT p.slug FROM control.project AS p WHERE p.id = k.default_project) AS default_project,
+    k.created_at, k.expires_at, k.revoked_at, k.last_used_at
 FROM control.api_key AS k WHERE k.workspace_id = $1 ORDER BY k.created_at;
 
 -- name: grant_reading
@@ -84,3 +91,7 @@ SELECT control.end_grant($1::bigint, NULL, $2::text) AS ended;
 -- name: drop_unused_keys
 -- Keys that an earlier start made and nobody used.
 DELETE FROM control.api_key AS k WHERE k.workspace_id = $1 AND k.name = $2 AND k.last_used_at IS NULL;
+
+-- name: set_pepper
+-- Another secret for keys from now on.
+UPDATE control.instance SET pepper_mark = $1::text;

@@ -8,3 +8,7 @@ WHERE r.rolname = session_user;
 -- A column of each type of array that answers or arguments have.
 SELECT NULL::boolean[] AS a, NULL::smallint[] AS b, NULL::integer[] AS c, NULL::bigint[] AS d,
     NULL::real[] AS e, NULL::double precision[] AS f, NULL::timestamptz[] AS g, NULL::uuid[] AS h;
+
+-- name: settle_pepper
+-- The installation's tag, and by what it knows the secret of its keys: what is given where it knew none.
+SELECT i.tag, control.settle_pepper($1::text) AS mark FROM control.describe_instance() AS i;

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -70,9 +71,7 @@ class Muniment:
     project: str
 
     def __call__(self, *words: str, **more: str) -> Done:
-        named = {"MUNIMENT_DATA": str(self.server.data), "MUNIMENT_PROJECT": self.project, **more}
-        done = subprocess.run([*COMMAND, *words], cwd=ROOT, env=environment(**named), capture_output=True, text=True, check=False)
-        return Done(done.returncode, done.stdout, done.stderr)
+        return run(*words, **{"MUNIMENT_DATA": str(self.server.data), "MUNIMENT_PROJECT": self.project, **more})
 
     def through(self, gateway: "Gateway", *words: str) -> Done:
         """The same by way of the gateway."""
@@ -84,22 +83,34 @@ class Muniment:
         return len(done.json["raw_hits"]) + len(done.json["hits"])
 
 
-@pytest.fixture(scope="session")
-def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("serve")
-    words = [*COMMAND, "serve", "--data", str(folder / "data"), "--port", "0", "--json"]
+@contextmanager
+def served(data: Path, *words: str, **more: str) -> Iterator[tuple[Server, "subprocess.Popen[str]"]]:
+    """Runs `muniment serve` on a data folder for the length of a block."""
+    command = [*COMMAND, "serve", "--data", str(data), "--port", "0", "--json", *words]
     with (
-        (folder / "log").open("w") as log,
-        subprocess.Popen(words, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=log, text=True) as process,
+        data.with_suffix(".log").open("w") as log,
+        subprocess.Popen(command, cwd=ROOT, env=environment(**more), stdout=subprocess.PIPE, stderr=log, text=True) as process,
     ):
         assert process.stdout is not None
         told = json.loads(process.stdout.readline())
         try:
             assert "key" in told, told
-            yield Server(folder / "data", told["url"], told["key"], told["workspace"])
+            yield Server(data, told["url"], told["key"], told["workspace"]), process
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(30)
+
+
+def run(*words: str, **more: str) -> Done:
+    """A command in a shell with just these variables."""
+    done = subprocess.run([*COMMAND, *words], cwd=ROOT, env=environment(**more), capture_output=True, text=True, check=False)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="session")
+def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with served(tmp_path_factory.mktemp("serve") / "data") as (server, _):
+        yield server
 
 
 @pytest.fixture

@@ -42,9 +42,36 @@ def test_a_key_is_revoked_by_its_id_or_its_text(muniment: Muniment) -> None:
         done = muniment("key", "revoke", made[part])
         assert (done.code, done.out) == (0, f"The key {made['id']} is revoked.\n")
         again = muniment("key", "revoke", made["key"])
-        assert again.code == 1
-        assert made["id"] in again.err
-        assert made["key"].split("_", 2)[2][:8] not in again.err
+        assert (again.code, again.out) == (0, f"The key {made['id']} was revoked already.\n")
+    unknown = muniment("key", "revoke", f"mun_{'0' * 12}_{'x' * 43}")
+    assert (unknown.code, "000000000000" in unknown.err, "xxx" in unknown.err) == (1, True, False)
+
+
+def test_keys_are_listed_with_what_they_reach(muniment: Muniment) -> None:
+    workspace = muniment.server.workspace
+    bound = made_key(muniment, "--project", muniment.project, "--default-project", muniment.project)["id"]
+    free = made_key(muniment)["id"]
+
+    def listed() -> dict[str, tuple[list[str] | None, str | None]]:
+        rows = muniment("key", "list", "--workspace", workspace, "--json").json
+        return {row["id"]: (row["projects"], row["default_project"]) for row in rows}
+
+    assert (listed()[bound], listed()[free]) == (([muniment.project], muniment.project), (None, None))
+    assert muniment("project", "delete", muniment.project, "--workspace", workspace, "--yes").code == 0
+    assert listed()[bound] == ([], None)
+    shown = {row.split()[0]: row.split() for row in muniment("key", "list", "--workspace", workspace).out.splitlines()}
+    assert ("none" in shown[bound], "all" in shown[free]) == (True, True)
+
+
+def test_what_stands_already_is_told_from_what_was_made(muniment: Muniment) -> None:
+    for words in (["workspace", "create", "twice"], ["project", "create", "twice", "--workspace", "twice"]):
+        first, second, told = muniment(*words, "--json"), muniment(*words, "--json"), muniment(*words)
+        assert (first.json[0]["created"], first.err) == (True, "")
+        assert (second.code, second.json[0]["created"]) == (0, False)
+        assert (told.code, "was there already" in told.err) == (0, True)
+    missing = muniment("project", "delete", "nope", "--workspace", "twice", "--yes")
+    assert "muniment project list --workspace twice" in missing.err
+    assert muniment("workspace", "delete", "twice", "--yes").code == 0
 
 
 def test_keys_of_other_workspaces_are_let_read(muniment: Muniment, serving: Server) -> None:
