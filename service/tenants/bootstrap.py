@@ -16,7 +16,7 @@ from service.errors import InvalidSetting
 from service.settings import Settings
 from service.tenants import workspaces
 from service.tenants.migrate import MigrationReport, migrate
-from service.tenants.owner import owner_connection
+from service.tenants.owner import explained, owner_connection
 
 WORKSPACE = "main"
 PROJECT = "memory"
@@ -53,10 +53,12 @@ def prepare_database(settings: Settings, data: Path, *, owner_needed: bool) -> P
             raise
         return Prepared(report.api_url, server.owner_url, server, report)
     if settings.owner_url is not None:
-        report = migrate(settings.owner_url, settings.database_url)
+        with explained():
+            report = migrate(settings.owner_url, settings.database_url)
         return Prepared(report.api_url, settings.owner_url, None, report)
     if owner_needed:
-        report = migrate(settings.database_url)
+        with explained():
+            report = migrate(settings.database_url)
         return Prepared(report.api_url, settings.database_url, None, report)
     return Prepared(settings.database_url, None)
 

@@ -2,12 +2,12 @@
 
 In: the owner's connection string and, where the API has a login of its own, the API's. Out: `MigrationReport`.
 One ledger and one transaction per schema, under an advisory lock; a project that fails is reported and the others go on; a re-run
-finishes. Ledgers are read a hundred at a time, so that a start with nothing to do is short. Migrations only go forward; the first line
-of each says whether it is safe before or after the new code is deployed.
+finishes. What comes from a backup, without roles and rights, gets them again. Ledgers are read a hundred at a time, so that a start with
+nothing to do is short. Migrations only go forward; the first line of each says whether it is safe before or after the new code is deployed.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import cache
 from typing import Final, Literal
 
@@ -47,7 +47,8 @@ def migrate(owner_url: str, api_url: str | None = None, *, phase: Phase = "all",
         failed: dict[str, str] = {}
         with owner.transaction():
             owner.execute("CREATE SCHEMA IF NOT EXISTS control")
-            done = apply_area(owner, "control", "control", vectors, phase)
+            bare = run(owner, load("control", "migrate")["control_is_bare"])[0]["found"]
+            done = apply_area(owner, "control", "control", vectors, phase, renewed=bare)
             login_url = ensure_roles(owner, owner_url, api_url, vectors)
             _save_templates(owner)
         if done:
@@ -65,11 +66,13 @@ def _apply_projects(owner: Owner, projects: Sequence[Row], vectors: str, phase: 
     """What was applied to each of some projects, and why others failed."""
     applied: dict[str, list[str]] = {}
     failed: dict[str, str] = {}
-    for row in _behind(owner, projects, phase):
+    ids = [row["id"] for row in projects]
+    bare = {row["id"] for row in run(owner, load("control", "migrate")["bare_projects"], ids)}
+    for row in _behind(owner, projects, bare, phase):
         schema = f"m_{row['id']:d}"
         try:
             with owner.transaction():
-                done = apply_area(owner, "project", schema, vectors, phase, role=row["role"])
+                done = apply_area(owner, "project", schema, vectors, phase, role=row["role"], renewed=row["id"] in bare)
         except (psycopg.Error, LookupError) as error:
             failed[schema] = first_line(error)
         else:
@@ -78,8 +81,13 @@ def _apply_projects(owner: Owner, projects: Sequence[Row], vectors: str, phase: 
     return applied, failed
 
 
-def apply_area(owner: Owner, area: Area, schema: str, vectors: str, phase: Phase, role: str | None = None) -> list[str]:
-    """Applies to one schema what its ledger lacks, inside the caller's transaction; gives the names of what was applied."""
+def apply_area(
+    owner: Owner, area: Area, schema: str, vectors: str, phase: Phase, *, role: str | None = None, renewed: bool = False
+) -> list[str]:
+    """Applies to one schema what its ledger lacks, inside the caller's transaction; gives the names of what was applied.
+
+    `renewed`: the schema comes from a backup, without rights: its functions are made again, and all rights are given.
+    """
     queries = load("control", "migrate")
     run(owner, queries["lock_schema"], schema)
     run(owner, queries["set_timeouts"])
@@ -91,7 +99,7 @@ def apply_area(owner: Owner, area: Area, schema: str, vectors: str, phase: Phase
         known = {row["name"] for row in run(owner, queries["ledger"])}
     pending = [(name, text) for name, text in migrations(area) if name not in known and _wanted(text, phase)]
     mark = functions_mark(area)
-    if mark not in known:
+    if mark not in known or renewed:
         pending.append((mark, functions_of(area)))
     for name, text in pending:
         owner.execute((text.replace("m_0_", f"{schema}_") if area == "project" else text).encode())
@@ -99,6 +107,8 @@ def apply_area(owner: Owner, area: Area, schema: str, vectors: str, phase: Phase
     if pending and role:
         owner.execute(read_sql("project", "grants.sql").replace("{role}", role).encode())
         run(owner, queries["add_reader"], schema, role)
+        if renewed:
+            run(owner, queries["grant_project"], schema, role)
     run(owner, queries["forget_functions"], mark)
     return [name for name, _ in pending]
 
@@ -132,14 +142,14 @@ def project_template() -> str:
     return "\n".join([*tables, functions_of("project"), read_sql("project", "grants.sql"), ledger.as_string()])
 
 
-def _behind(owner: Owner, projects: Sequence[Row], phase: Phase) -> list[Row]:
-    """The projects whose ledgers lack something, or cannot be read."""
+def _behind(owner: Owner, projects: Sequence[Row], bare: Container[int], phase: Phase) -> list[Row]:
+    """The projects without rights, and those whose ledgers lack something or cannot be read."""
     expected = {name for name, text in migrations("project") if _wanted(text, phase)} | {functions_mark("project")}
     with owner.transaction():
         run(owner, load("control", "migrate")["set_timeouts"])
         rows = run(owner, load("control", "migrate")["ledgers"], [row["id"] for row in projects])
     known = {row["project_id"]: set(row["names"] or ()) for row in rows}
-    return [row for row in projects if not expected <= known[row["id"]]]
+    return [row for row in projects if row["id"] in bare or not expected <= known[row["id"]]]
 
 
 def _wanted(text: str, phase: Phase) -> bool:

@@ -12,7 +12,7 @@ from psycopg.rows import DictRow, dict_row
 
 from service.db.pooler import require_session
 from service.db.queries import Query
-from service.errors import DatabaseUnavailable
+from service.errors import DatabaseUnavailable, UnsuitableDatabase
 
 Owner: TypeAlias = "psycopg.Connection[DictRow]"
 Row: TypeAlias = dict[str, Any]
@@ -47,6 +47,23 @@ def login_connection(url: str, silent: str, *, sessions: bool) -> Generator[Owne
         if sessions:
             require_session(connection, url)
         yield connection
+
+
+@contextmanager
+def explained() -> Generator[None]:
+    """What the database refuses, as an error that says what to do."""
+    try:
+        yield
+    except (psycopg.errors.InvalidSchemaName, psycopg.errors.UndefinedTable, psycopg.errors.UndefinedFunction) as error:
+        raise UnsuitableDatabase("The database is not set up, or not for this version.", hint="Run `muniment migrate` first.") from error
+    except psycopg.errors.InsufficientPrivilege as error:
+        detail = error.diag.message_detail
+        raise UnsuitableDatabase(
+            f"The database does not let this login do that: {first_line(error)}.{f' {detail}' if detail else ''}",
+            hint="The owner's login (MUNIMENT_OWNER_URL) owns the database and its schemas and has CREATEROLE: docs/operating.md.",
+        ) from error
+    except psycopg.OperationalError as error:
+        raise DatabaseUnavailable("The database was lost under the owner's login.", hint=first_line(error)) from error
 
 
 def run(owner: Owner, query: Query, *args: Any) -> list[Row]:

@@ -38,6 +38,9 @@ def ensure_roles(owner: Owner, owner_url: str, api_url: str | None, vectors: str
     names = {"login": sql.Identifier(login), "group": sql.Identifier(group), "vectors": sql.Identifier(vectors)}
     grants = cast("LiteralString", read_sql("control", "grants.sql"))
     owner.execute(sql.SQL(grants).format(**names))
+    for row in run(owner, queries["roles_missing"]):
+        owner.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(row["role"])))
+        owner.execute(sql.SQL("GRANT {} TO {}").format(sql.Identifier(group), sql.Identifier(row["role"])))
     for row in run(owner, queries["roles_not_held"], login):
         owner.execute(sql.SQL("GRANT {} TO {}").format(sql.Identifier(row["role"]), sql.Identifier(login)))
     return api_url or _with_login(owner_url, login, target.get("password"))

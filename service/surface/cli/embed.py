@@ -16,8 +16,9 @@ from service.errors import InvalidSetting
 from service.observe.logs import configure_logs
 from service.settings import Settings, load_settings
 from service.surface.cli.output import progress, show_rows
-from service.surface.cli.owner_login import owner_login, reported
+from service.surface.cli.owner_login import owner_login
 from service.surface.cli.server import DATA, JSON
+from service.tenants.owner import explained
 from service.tenants.pepper import find_pepper
 
 
@@ -53,7 +54,7 @@ def embed(
         raise InvalidSetting("There is no embedding provider, so nothing can be embedded.", hint="Set MUNIMENT_EMBEDDING_PROVIDER.")
     data = data.expanduser().absolute()
     with owner_login(settings, data) as url:
-        with reported():
+        with explained():
             pepper = find_pepper(url, settings, data)
         found = asyncio.run(_work(url, settings, provider, pepper, wish))
     show_rows([{**msgspec.to_builtins(each), "due": each.due} for each in found], as_json)

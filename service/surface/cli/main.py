@@ -26,6 +26,8 @@ _COMMANDS: Final = {
     "worker": "service.surface.cli.server:worker",
     "embed": "service.surface.cli.embed:embed",
     "migrate": "service.surface.cli.server:migrate_command",
+    "backup": "service.surface.cli.backup:backup",
+    "restore": "service.surface.cli.backup:restore",
     "workspace": "service.surface.cli.tenants:workspace",
     "project": "service.surface.cli.tenants:project",
     "key": "service.surface.cli.keys:key",

@@ -10,15 +10,14 @@ from pathlib import Path
 
 import click
 import msgspec
-import psycopg
 
 from service.access.changes import announce_change
 from service.db.embedded import start_embedded
-from service.errors import DatabaseUnavailable, InvalidSetting, UnsuitableDatabase
+from service.errors import InvalidSetting
 from service.settings import Settings, load_settings
 from service.surface.connection_file import running_server
 from service.tenants.bootstrap import prepare_database
-from service.tenants.owner import Owner, first_line, owner_connection
+from service.tenants.owner import Owner, explained, owner_connection
 from service.tenants.pepper import find_pepper
 
 
@@ -105,25 +104,9 @@ def _absolute(data: Path) -> Path:
 
 @contextmanager
 def _connected(settings: Settings, url: str) -> Generator[Owner]:
-    with reported(), owner_connection(url) as owner:
+    with explained(), owner_connection(url) as owner:
         try:
             yield owner
         finally:
             if not announce_change(settings.redis_url):
                 click.echo("Redis does not answer: servers see this within seconds.", err=True)
-
-
-@contextmanager
-def reported() -> Generator[None]:
-    """What the database refuses, as an error that says what to do."""
-    try:
-        yield
-    except (psycopg.errors.InvalidSchemaName, psycopg.errors.UndefinedTable, psycopg.errors.UndefinedFunction) as error:
-        raise UnsuitableDatabase("The database is not set up, or not for this version.", hint="Run `muniment migrate` first.") from error
-    except psycopg.errors.InsufficientPrivilege as error:
-        raise UnsuitableDatabase(
-            f"The database does not let this login do that: {first_line(error)}.",
-            hint="Give the owner's login (MUNIMENT_OWNER_URL), which owns the database and may create roles: docs/operating.md.",
-        ) from error
-    except psycopg.OperationalError as error:
-        raise DatabaseUnavailable("The database was lost under the owner's login.", hint=first_line(error)) from error

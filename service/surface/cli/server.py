@@ -18,9 +18,9 @@ import rich_click
 from service.errors import DatabaseUnavailable, InvalidSetting
 from service.observe.logs import configure_logs
 from service.settings import Settings, load_settings
-from service.surface.cli.owner_login import embedded_login, named_owner, reported, running_owner
+from service.surface.cli.owner_login import embedded_login, named_owner, running_owner
 from service.tenants.migrate import Phase, migrate
-from service.tenants.owner import owner_connection
+from service.tenants.owner import explained, owner_connection
 from service.tenants.pepper import find_pepper
 
 DATA = click.option(
@@ -76,7 +76,7 @@ def worker(data: Path) -> None:
             hint="Set MUNIMENT_OWNER_URL to the owner's login, or name the folder of `muniment serve` with --data.",
         )
     pepper = settings.key_pepper
-    with suppress(DatabaseUnavailable), reported(), owner_connection(url):
+    with suppress(DatabaseUnavailable), explained(), owner_connection(url):
         pepper = find_pepper(url, settings, data)  # what cannot serve a worker is refused at once; a database that is away is waited for
 
     async def run() -> None:
@@ -100,7 +100,7 @@ def migrate_command(phase: Phase, data: Path, as_json: bool) -> None:
     """Bring the database to what this version expects; safe to repeat. Needs the owner's login, or the data folder of `muniment serve`."""
     settings = _settings()
     named = named_owner(settings)
-    with nullcontext(named) if named else embedded_login(data.expanduser().absolute()) as url, reported():
+    with nullcontext(named) if named else embedded_login(data.expanduser().absolute()) as url, explained():
         api_url = settings.database_url if settings.owner_url else None
         report = migrate(url, api_url, phase=phase, superuser_allowed=named is None)
     shown = {"applied": report.applied, "failed": report.failed}

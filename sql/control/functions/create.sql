@@ -115,6 +115,22 @@ BEGIN
 END
 $$;
 
+-- For a project from a backup: what create_project and add_project_space give beside grants.sql.
+CREATE OR REPLACE FUNCTION control.grant_project(schema_name text, role_name text)
+RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    space_id integer;
+BEGIN
+    EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I', schema_name, role_name);
+    FOR space_id IN EXECUTE format('SELECT s.id FROM %I.space AS s', schema_name) LOOP
+        EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %I.%I TO %I', schema_name, 'vector_' || space_id, role_name);
+    END LOOP;
+END
+$$;
+REVOKE ALL ON FUNCTION control.grant_project(text, text) FROM PUBLIC;
+
 CREATE OR REPLACE FUNCTION control.create_key(
     key_id text, key_hash bytea, workspace bigint, shown text, wanted_scopes text[],
     only_projects bigint[], in_default bigint, expires timestamptz

@@ -89,3 +89,30 @@ SELECT project_id, names FROM control.find_ledgers($1);
 -- name: all_projects
 -- Every project with its workspace's role.
 SELECT p.id, p.slug, w.slug AS workspace, w.role FROM control.project AS p JOIN control.workspace AS w ON w.id = p.workspace_id ORDER BY p.id;
+
+-- name: roles_missing
+-- The roles of workspaces that are not there: the workspaces come from a backup, which holds no roles.
+SELECT w.role FROM control.workspace AS w
+WHERE w.role IS NOT NULL AND NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.rolname = w.role) ORDER BY w.id;
+
+-- name: control_is_bare
+-- Whether nobody has a right on control, as in a new database or one from a backup.
+SELECT n.nspacl IS NULL AS found FROM pg_namespace AS n WHERE n.nspname = 'control';
+
+-- name: bare_projects
+-- Those of some projects that come from a backup: their workspace's role may not enter, or the reader's function is the owner's.
+SELECT p.id
+FROM control.project AS p JOIN control.workspace AS w ON w.id = p.workspace_id JOIN pg_roles AS r ON r.rolname = w.role
+    CROSS JOIN control.instance AS i
+    JOIN pg_namespace AS n ON n.nspname = 'm_' || p.id
+WHERE p.id = ANY($1::bigint[]) AND (
+    NOT has_schema_privilege(r.oid, n.oid, 'USAGE')
+    OR EXISTS (
+        SELECT FROM pg_proc AS f JOIN pg_roles AS o ON o.oid = f.proowner
+        WHERE f.pronamespace = n.oid AND f.proname = n.nspname || '_read_rows' AND o.rolname <> format('mun_%s_r%s', i.tag, p.id)
+    )
+);
+
+-- name: grant_project
+-- Lets a workspace's role into a project's schema and its tables of vectors.
+SELECT control.grant_project($1, $2);

@@ -26,7 +26,8 @@ def own_database(folder: Path) -> Iterator[OwnDatabase]:
             admin.execute("CREATE ROLE keeper LOGIN CREATEROLE")
             admin.execute("CREATE DATABASE memory OWNER keeper")
         with owner_connection(made.admin_url) as admin:
-            admin.execute("CREATE EXTENSION vector")
+            admin.execute("CREATE SCHEMA ext AUTHORIZATION keeper")
+            admin.execute("CREATE EXTENSION vector SCHEMA ext")
         yield made
     finally:
         server.stop()
