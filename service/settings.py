@@ -4,11 +4,13 @@ In: a mapping of variables. Out: `Settings`; a value that cannot be used is an `
 docs/settings.md describes each of them; a test holds the two together.
 """
 
+import difflib
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
@@ -88,6 +90,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _UNPREFIXED = {"database_url": "DATABASE_URL"}
+# Variables that stand for options of the command line, or name the file of settings.
+_OPTIONS: Final = ("CONFIG", "DATA", "HOST", "PORT", "URL", "KEY", "WORKSPACE", "PROJECT")
+_ALIKE: Final = 0.85
 
 
 def variable_of(field: str) -> str:
@@ -108,12 +113,22 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     return msgspec.convert(values, Settings, strict=False)
 
 
+def misspelled_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Variables that are none of ours but are written nearly like one, with that one; others may have variables of our prefix too."""
+    known = [variable_of(field.name) for field in msgspec.structs.fields(Settings)] + [f"MUNIMENT_{name}" for name in _OPTIONS]
+    found: dict[str, str] = {}
+    for name in environment:
+        if name.startswith("MUNIMENT_") and name not in known:
+            found.update((name, near) for near in difflib.get_close_matches(name, known, 1, _ALIKE))
+    return found
+
+
 def _from_file(path: str | None) -> dict[str, Any]:
     if not path:
         return {}
     try:
         values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InvalidSetting(f"MUNIMENT_CONFIG: {path} cannot be read: {error}") from error
     known = {field.name for field in msgspec.structs.fields(Settings)}
     for name in values:
@@ -130,6 +145,55 @@ def _convert(name: str, value: Any) -> None:
     except msgspec.ValidationError as error:
         reason = str(error) if "url" not in name and "key" not in name else "not text"
         raise InvalidSetting(f"{variable_of(name)}: {reason}.", hint="docs/settings.md says what it takes.") from error
+    address = _ADDRESSES.get(name)
+    if address is not None and value and not address[0](value):
+        raise InvalidSetting(f"{variable_of(name)}: not the address of {address[1]}.", hint=f"Write it as {address[2]}.")
+
+
+def _leads_to_postgres(url: str) -> bool:
+    from psycopg import ProgrammingError  # commands that ask a server need no driver
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        parts = conninfo_to_dict(url)
+    except (ProgrammingError, UnicodeError):
+        return False
+    ports = str(parts.get("port") or "").split(",")
+    return url.startswith(("postgresql://", "postgres://")) and all(
+        not port or (port.isdecimal() and 0 < int(port) < 65536) for port in ports
+    )
+
+
+def _leads_to_redis(url: str) -> bool:
+    from redis import Redis
+
+    try:
+        Redis.from_url(url).connection_pool.make_connection()  # nothing is sent
+    except (ValueError, TypeError, AttributeError):
+        return False
+    return True
+
+
+def _is_web_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+_Address: TypeAlias = tuple[Callable[[str], bool], str, str]
+_POSTGRES: Final[_Address] = (
+    _leads_to_postgres,
+    "a Postgres database",
+    "postgresql://USER:PASSWORD@HOST:5432/DATABASE; characters with a meaning in addresses are percent-encoded (@ is %40)",
+)
+_ADDRESSES: Final[Mapping[str, _Address]] = {
+    "database_url": _POSTGRES,
+    "owner_url": _POSTGRES,
+    "redis_url": (_leads_to_redis, "a Redis", "redis://HOST:6379/0, rediss://… or unix://…"),
+    "public_url": (_is_web_address, "a web server", "https://HOST"),
+}
 
 
 def _is_list(kind: Any) -> bool:

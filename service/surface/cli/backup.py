@@ -12,10 +12,11 @@ import rich_click
 
 from service.db.embedded import start_embedded
 from service.errors import InvalidSetting
-from service.settings import Settings, load_settings
+from service.settings import Settings
 from service.surface.cli.failure import wrong_usage
 from service.surface.cli.owner_login import named_owner, owner_login
 from service.surface.cli.server import DATA
+from service.surface.cli.shell_settings import shell_settings
 from service.surface.connection_file import running_server
 from service.tenants.backup import restore_backup, write_backup
 from service.tenants.migrate import migrate
@@ -30,7 +31,7 @@ _KEEP: Final = "Keep the secret that keys are hashed with too; it is not in the 
 @DATA
 def backup(file: Path, data: Path) -> None:
     """Write everything that the database holds to a file: all workspaces, projects and keys. A server may run meanwhile."""
-    settings, data = load_settings(), data.expanduser().absolute()
+    settings, data = shell_settings(), data.expanduser().absolute()
     if file.exists():
         raise wrong_usage(f"{file} is there already.", "Name a new file.")
     with owner_login(settings, data) as url, explained():
@@ -46,7 +47,7 @@ def backup(file: Path, data: Path) -> None:
 @DATA
 def restore(file: Path, data: Path) -> None:
     """Put a backup into an empty database: the one that the settings name, else a new one in the data folder."""
-    settings, data = load_settings(), data.expanduser().absolute()
+    settings, data = shell_settings(), data.expanduser().absolute()
     named = named_owner(settings)
     with ExitStack() as closing:
         if named is None and running_server(data) is not None:

@@ -14,12 +14,11 @@ from service.embed.spaces import backfill_limits
 from service.embed.worker import reaching
 from service.errors import InvalidSetting
 from service.observe.logs import configure_logs
-from service.settings import Settings, load_settings
+from service.settings import Settings
 from service.surface.cli.output import progress, show_rows
-from service.surface.cli.owner_login import owner_login
+from service.surface.cli.owner_login import owner_login, owner_pepper
 from service.surface.cli.server import DATA, JSON
-from service.tenants.owner import explained
-from service.tenants.pepper import find_pepper
+from service.surface.cli.shell_settings import shell_settings
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -46,7 +45,7 @@ def embed(
     workspace: str | None, project: str | None, dry_run: bool, reembed: bool, switch: bool, move: bool, data: Path, as_json: bool
 ) -> None:
     """Embed now what has no vector yet, with a progress bar. Needs the owner's login (MUNIMENT_OWNER_URL)."""
-    settings = load_settings()
+    settings = shell_settings()
     configure_logs("warning" if settings.log_level == "info" else settings.log_level, settings.log_format)
     wish = Wish(workspace, project, dry_run, reembed, switch, move)
     provider = choose_provider(settings)
@@ -54,8 +53,7 @@ def embed(
         raise InvalidSetting("There is no embedding provider, so nothing can be embedded.", hint="Set MUNIMENT_EMBEDDING_PROVIDER.")
     data = data.expanduser().absolute()
     with owner_login(settings, data) as url:
-        with explained():
-            pepper = find_pepper(url, settings, data)
+        pepper = owner_pepper(url, settings, data)
         found = asyncio.run(_work(url, settings, provider, pepper, wish))
     show_rows([{**msgspec.to_builtins(each), "due": each.due} for each in found], as_json)
 

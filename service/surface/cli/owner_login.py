@@ -13,11 +13,13 @@ import msgspec
 
 from service.access.changes import announce_change
 from service.db.embedded import start_embedded
+from service.db.queries import load
 from service.errors import InvalidSetting
-from service.settings import Settings, load_settings
+from service.settings import Settings
+from service.surface.cli.shell_settings import shell_settings
 from service.surface.connection_file import running_server
 from service.tenants.bootstrap import prepare_database
-from service.tenants.owner import Owner, explained, owner_connection
+from service.tenants.owner import Owner, explained, owner_connection, run
 from service.tenants.pepper import find_pepper
 
 
@@ -85,7 +87,7 @@ def _require_cluster(data: Path) -> None:
 @contextmanager
 def owning(data: Path) -> Generator[Owner]:
     """The owner's connection. At the end servers are told to look again at what they remember."""
-    settings = load_settings()
+    settings = shell_settings()
     with owner_login(settings, _absolute(data)) as url, _connected(settings, url) as owner:
         yield owner
 
@@ -93,9 +95,16 @@ def owning(data: Path) -> Generator[Owner]:
 @contextmanager
 def owning_keys(data: Path) -> Generator[tuple[Owner, str]]:
     """The same, and the secret that keys are hashed with; raises `InvalidSetting` where it is not at hand."""
-    settings, data = load_settings(), _absolute(data)
+    settings, data = shell_settings(), _absolute(data)
     with owner_login(settings, data) as url, _connected(settings, url) as owner:
         yield owner, find_pepper(url, settings, data)
+
+
+def owner_pepper(url: str, settings: Settings, data: Path) -> str:
+    """The secret that keys are hashed with, for who works under the owner's login; raises `UnsuitableDatabase` where it is another's."""
+    with explained(), owner_connection(url) as owner:
+        run(owner, load("control", "migrate")["find_instance"])
+        return find_pepper(url, settings, data)
 
 
 def _absolute(data: Path) -> Path:

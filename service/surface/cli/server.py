@@ -14,14 +14,16 @@ from pathlib import Path
 import click
 import platformdirs
 import rich_click
+import structlog
 
 from service.errors import DatabaseUnavailable, InvalidSetting
 from service.observe.logs import configure_logs
-from service.settings import Settings, load_settings
-from service.surface.cli.owner_login import embedded_login, named_owner, running_owner
+from service.settings import Settings, load_settings, misspelled_variables
+from service.surface.cli.owner_login import embedded_login, named_owner, owner_pepper, running_owner
 from service.tenants.migrate import Phase, migrate
-from service.tenants.owner import explained, owner_connection
-from service.tenants.pepper import find_pepper
+from service.tenants.owner import explained
+
+log = structlog.get_logger("muniment.server")
 
 DATA = click.option(
     "--data",
@@ -76,8 +78,8 @@ def worker(data: Path) -> None:
             hint="Set MUNIMENT_OWNER_URL to the owner's login, or name the folder of `muniment serve` with --data.",
         )
     pepper = settings.key_pepper
-    with suppress(DatabaseUnavailable), explained(), owner_connection(url):
-        pepper = find_pepper(url, settings, data)  # what cannot serve a worker is refused at once; a database that is away is waited for
+    with suppress(DatabaseUnavailable):
+        pepper = owner_pepper(url, settings, data)  # what cannot serve a worker is refused at once; a database that is away is waited for
 
     async def run() -> None:
         stop = asyncio.Event()
@@ -122,4 +124,6 @@ def _settings(*, quiet: bool = False) -> Settings:
     settings = load_settings()
     asked = "MUNIMENT_LOG_LEVEL" in os.environ or settings.log_format == "json"
     configure_logs("warning" if quiet and not asked and settings.log_level == "info" else settings.log_level, settings.log_format)
+    for name, near in misspelled_variables(os.environ).items():
+        log.warning("a variable is no setting and has no effect", variable=name, nearest=near)
     return settings
