@@ -95,7 +95,8 @@ class Backfill:
                 await self._owner.fetch(self._control["clear_due"].sql, row["project_id"], row["saves"])
             except EmbeddingUnavailable as error:
                 done.unavailable = error
-                log.warning("embedding unavailable", provider=error.space.provider, model=error.space.model, reason=error.reason)
+                named = {"workspace_id": row["workspace_id"], "provider": error.space.provider, "model": error.space.model}
+                log.warning("embedding unavailable", reason=error.reason, **named)
                 await self._postpone(row)
         done.more = done.more or len(due) == PROJECTS_A_ROUND
         return done
@@ -169,9 +170,11 @@ class Backfill:
         if not row["own"]:
             return self._provider
         space = Space(row["provider"], row["model"], row["dim"])
-        found = await self._reach.own.find(row["workspace_id"], space) if self._reach.own else None
-        if found is None:
+        if self._reach.own is None:
             raise EmbeddingUnavailable(space, "unavailable")
+        found = await self._reach.own.find(row["workspace_id"], space)
+        if found is None:
+            raise await self._reach.own.unavailable(row["workspace_id"], space)
         return found
 
     async def _begin(self, row: Any, space: int, provider: EmbeddingProvider) -> Turn:

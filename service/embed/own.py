@@ -82,18 +82,24 @@ def read_settings(row: Any) -> OwnSettings:
 
 def check_host(settings: Settings, provider: str, url: str | None) -> None:
     """Raises `InvalidRequest` for an address that the operator has not opened to workspaces: the server would call it for anybody."""
-    if provider not in _ADDRESSES:
-        return
     try:
-        host = urlsplit(check_url(url or _ADDRESSES[provider])).hostname or ""
+        host = _closed_host(settings, provider, url)
     except InvalidSetting as error:
         raise InvalidRequest(f"url: {error.message}", hint=error.hint) from None
-    if "*" not in settings.embedding_workspace_hosts and host not in settings.embedding_workspace_hosts:
+    if host is not None:
         raise InvalidRequest(
-            f"url: this server calls no embedding provider at {host[:80]!r} for a workspace.",
+            f"url: this server calls no embedding provider at {host!r} for a workspace.",
             hint="The operator names the hosts in MUNIMENT_EMBEDDING_WORKSPACE_HOSTS.",
             allowed_hosts=list(settings.embedding_workspace_hosts),
         )
+
+
+def _closed_host(settings: Settings, provider: str, url: str | None) -> str | None:
+    """The host of a provider, where the operator has not opened it to workspaces; raises `InvalidSetting` for what is no address."""
+    if provider not in _ADDRESSES:
+        return None
+    host = urlsplit(check_url(url or _ADDRESSES[provider])).hostname or ""
+    return None if {"*", host} & set(settings.embedding_workspace_hosts) else host[:80]
 
 
 class OwnProviders:
@@ -106,6 +112,7 @@ class OwnProviders:
         self._read = read
         self._rows: dict[int, tuple[float, tuple[OwnSettings, ...]]] = {}
         self._made: dict[int, asyncio.Task[EmbeddingProvider | None]] = {}
+        self._refused: dict[int, MunimentError] = {}
         self._left: list[tuple[float, EmbeddingProvider]] = []
         self._local: asyncio.Task[EmbeddingProvider] | None = None
 
@@ -140,6 +147,14 @@ class OwnProviders:
                 return None
         return None
 
+    async def unavailable(self, workspace_id: int, space: Space) -> EmbeddingUnavailable:
+        """Why `find` gave nothing for a space: what is wrong with the workspace's settings here, where it is that."""
+        for each in await self.settings_of(workspace_id):
+            if each.space == space and (refused := self._refused.get(each.id)) is not None:
+                message = f"The workspace's embedding provider {space.provider} ({space.model}) cannot be asked: {refused.message}"
+                return EmbeddingUnavailable(space, "unavailable", message, hint=refused.hint)
+        return EmbeddingUnavailable(space, "unavailable")
+
     async def close(self) -> None:
         """Closes all of them; the server's own is closed by who made it."""
         made = [provider for provider in await asyncio.gather(*self._made.values()) if provider is not None]
@@ -156,6 +171,7 @@ class OwnProviders:
         now = time.monotonic()
         for number in gone & set(self._made):
             provider = await self._made.pop(number)
+            self._refused.pop(number, None)
             if provider is not None and provider.space.provider != PACKAGED.provider:
                 self._left.append((now + _KEPT_S, provider))
         for each in [each for each in self._left if each[0] <= now]:
@@ -168,7 +184,8 @@ class OwnProviders:
                 return await self._packaged()
             made = await asyncio.to_thread(make_own, self._settings, self._seal, workspace_id, own)
         except MunimentError as error:
-            log.warning("a workspace's embeddings cannot be had", workspace=workspace_id, reason=error.code)
+            self._refused[own.id] = error
+            log.warning("a workspace's embeddings cannot be had", workspace_id=workspace_id, reason=error.message, hint=error.hint)
             return None
         return made if made.space == own.space else None
 
@@ -185,7 +202,11 @@ def make_own(settings: Settings, seal: Seal, workspace_id: int, own: OwnSettings
     """The provider of a workspace's settings, from the key that they hold; raises `MunimentError`."""
     if own.space is None:
         raise ValueError("there is no provider of nothing")
-    check_host(settings, own.space.provider, own.url)
+    if (host := _closed_host(settings, own.space.provider, own.url)) is not None:
+        raise InvalidSetting(
+            f"MUNIMENT_EMBEDDING_WORKSPACE_HOSTS does not name its host {host!r}.",
+            hint="Set MUNIMENT_EMBEDDING_WORKSPACE_HOSTS alike for servers, workers and this shell.",
+        )
     key = None
     if own.sealed_key is not None and (key := seal.open(own.sealed_key, workspace_id)) is None:
         raise InvalidSetting("The provider's key was encrypted with another secret.", hint="Set the workspace's embeddings again.")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from service.db.owner import OwnerDatabase
 from service.db.queries import load
@@ -20,6 +21,7 @@ from service.operations.searching import fitting_embedders
 from service.search.answer import SearchAnswer
 from service.search.parse import SearchRequest, SearchSettings
 from service.search.run import memory_query
+from service.settings import Settings
 from tests.conftest import Memory, Projects
 from tests.integration.embed.conftest import Meanings
 from tests.integration.embed.house import PEPPER, House
@@ -293,3 +295,41 @@ async def test_what_it_was_before_is_forgotten_once_its_vectors_are(
     await owner.fetch(drop)
     assert (await owner.fetch(count, mine.workspace_id))[0]["n"] == 0
     await house.ask(mine, "clear_embedding")
+
+
+async def test_a_host_that_is_not_open_here_is_named_and_not_called(
+    house: House, mine: ProjectRef, memory: Memory, embeddings: Misbehaving, owner: OwnerDatabase
+) -> None:
+    """As in a shell, or after a start, that lacks the server's setting."""
+    await house.ask(mine, "set_embedding", **own(embeddings))
+    await memory.save(mine, [{"summary": "the crab walks sideways"}])
+    calls = len(embeddings.calls)
+    elsewhere = House(house.database, owner, Settings())
+    await owner.fetch("UPDATE control.due SET next_at = now()")
+    with capture_logs() as logs:
+        unavailable = (await elsewhere.backfill.run_round([mine.project_id])).unavailable
+    await elsewhere.close()
+    assert unavailable is not None
+    assert "MUNIMENT_EMBEDDING_WORKSPACE_HOSTS" in unavailable.message
+    assert "'127.0.0.1'" in unavailable.message
+    assert "MUNIMENT_EMBEDDING_WORKSPACE_HOSTS" in str(unavailable.hint)
+    assert len(embeddings.calls) == calls
+    (told,) = [each for each in logs if "cannot be had" in each["event"]]
+    assert told["workspace_id"] == mine.workspace_id
+    assert "MUNIMENT_EMBEDDING_WORKSPACE_HOSTS" in told["reason"]
+    assert "127.0.0.1" in told["reason"]
+    await house.work()
+    assert len(embeddings.calls) > calls
+
+
+async def test_a_key_that_was_sealed_with_another_secret_is_told(
+    house: House, mine: ProjectRef, memory: Memory, embeddings: Misbehaving, owner: OwnerDatabase
+) -> None:
+    await house.ask(mine, "set_embedding", **own(embeddings))
+    await memory.save(mine, [{"summary": "the crab walks sideways"}])
+    elsewhere = House(house.database, owner, pepper="another")
+    await owner.fetch("UPDATE control.due SET next_at = now()")
+    unavailable = (await elsewhere.backfill.run_round([mine.project_id])).unavailable
+    await elsewhere.close()
+    assert unavailable is not None
+    assert "another secret" in unavailable.message
