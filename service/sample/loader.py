@@ -12,6 +12,8 @@ from service.memory.imports.markdown import PageItem, read_folder
 from service.memory.links import AliasInput
 from service.memory.names import EntityInput, TagInput
 
+PROJECT: Final = "sample"
+"""The project that it goes to, where none is named."""
 FOLDER: Final = Path(__file__).resolve().parent
 
 

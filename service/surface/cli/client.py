@@ -100,6 +100,19 @@ class Client:
         segments = "/".join(quote(segment, safe="") for segment in path.split("/"))
         return self._call("PUT", f"{scope.path}/pages/{segments}", page)
 
+    def find_entities(self, scope: Scope, names: list[str]) -> dict[tuple[str, str], str]:
+        """The ids of entities by their names and types."""
+        asked = {"sql": "SELECT name, type, public_id FROM entities WHERE name = ANY($1)", "params": [names]}
+        answer = self._call("POST", "/sql", {**asked, "workspace": scope.workspace, "project": scope.project})
+        return {(name, kind): number for name, kind, number in read_answer(answer, _Entities).rows}
+
+    def link(self, scope: Scope, link: Mapping[str, Any]) -> bytes:
+        return self._call("POST", f"{scope.path}/links", link)
+
+    def make_project(self, workspace: str, slug: str) -> bytes:
+        """Makes the project, or finds the one that stands."""
+        return self._call("POST", f"/workspaces/{quote(workspace, safe='')}/projects", {"slug": slug})
+
     def import_lines(self, scope: Scope, lines: list[Any]) -> bytes:
         return self._call("POST", f"{scope.path}/import", {"lines": lines})
 
@@ -177,6 +190,10 @@ def read_answer(answer: bytes, kind: type[T]) -> T:
 
 class _Scoped(msgspec.Struct, frozen=True):
     scope: Readable
+
+
+class _Entities(msgspec.Struct, frozen=True):
+    rows: list[tuple[str, str, str]]
 
 
 def _wait(error: Exception) -> bool | float:

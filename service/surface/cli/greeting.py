@@ -21,6 +21,7 @@ from service.operations.projects import CreateProject, create_project
 from service.operations.reading import MemoryStatus, memory_status
 from service.operations.searching import MemoryQuery, QueryMemoryGraph, memory_query, query_memory_graph
 from service.sample.load import load_sample
+from service.sample.loader import PROJECT as SAMPLE
 
 QUESTION = "what fixed the lost counts after a crash?"
 GRAPH = (
@@ -28,7 +29,6 @@ GRAPH = (
     "RETURN DISTINCT a.id, a.timestamp, a.summary ORDER BY a.timestamp LIMIT 200"
 )
 GRAPH_PARAMS = {"a": "save format", "b": "compaction"}
-SAMPLE = "sample"
 _SHOWN = 5
 
 

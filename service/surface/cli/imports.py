@@ -3,6 +3,7 @@
 Sending again stores nothing twice: events carry ingest keys, and a page that says the same makes no version.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -14,6 +15,9 @@ from rich.progress import Progress, TaskID
 from service.memory.imports.batches import Pending, cut_batches, linked
 from service.memory.imports.markdown import PageItem
 from service.memory.imports.report import Report
+from service.memory.links import AliasInput
+from service.sample.loader import PROJECT as SAMPLE
+from service.sample.loader import read_sample
 from service.surface.cli.client import Client, Scope, read_answer
 from service.surface.cli.connection import Options, find_connection
 from service.surface.cli.exports import ExportSender
@@ -33,6 +37,7 @@ class Tally(msgspec.Struct):
 
     pages: dict[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(("created", "changed", "unchanged", "failed"), 0))
     events: dict[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(("stored", "known", "failed"), 0))
+    aliases: dict[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(("stored", "known", "failed"), 0))
     export: dict[str, dict[str, int]] = msgspec.field(default_factory=dict[str, dict[str, int]])
     redacted: int = 0
     reports: list[Report] = msgspec.field(default_factory=list[Report])
@@ -67,11 +72,15 @@ class _Outcome(msgspec.Struct, frozen=True):
     redacted: int = 0
 
 
-class Sender:
-    """Sends items in their order, and counts."""
+class _Linked(msgspec.Struct, frozen=True):
+    outcome: str
 
-    def __init__(self, client: Client, scope: Scope, bar: Progress, task: TaskID) -> None:
-        self.tally = Tally()
+
+class Sender:
+    """Sends items in their order to one project, and counts."""
+
+    def __init__(self, client: Client, scope: Scope, bar: Progress, task: TaskID, tally: Tally) -> None:
+        self.tally = tally
         self._client = client
         self._scope = scope
         self._bar = bar
@@ -93,6 +102,20 @@ class Sender:
                 total = self.tally.export.setdefault(kind, {})
                 for what, count in counts.items():
                     total[what] = total.get(what, 0) + count
+
+    def send_aliases(self, aliases: Sequence[AliasInput]) -> None:
+        """Sends names that mean one thing; their events must be there. A name alone may be that of several entities."""
+        ids = self._client.find_entities(self._scope, [end.name for alias in aliases for end in (alias.a, alias.b)])
+        for alias in aliases:
+            start, end = (ids.get((each.name, each.type or ""), each.name) for each in (alias.a, alias.b))
+            link = {"relation": "SAME_AS", "from": start, "to": end, "confidence": alias.confidence}
+            try:
+                outcome = read_answer(self._client.link(self._scope, link), _Linked).outcome
+                self.tally.aliases["known" if outcome == "unchanged" else "stored"] += 1
+            except Failure as failure:
+                self._judge(failure)
+                self.tally.aliases["failed"] += 1
+                self._report(alias.a.name, None, failure.problem.code, failure.problem.error, failure.problem.hint)
 
     def _events_of(self, items: Iterable[Item], counts: dict[str, int]) -> Iterator[Pending]:
         """The events among the items; pages are sent and reports kept on the way."""
@@ -170,7 +193,7 @@ _FILE: Final[Any] = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--transcript", multiple=True, type=_FILE, metavar="FILE", help="A Claude Code session (JSONL); may be given several times.")
 @click.option("--events", multiple=True, type=_FILE, metavar="FILE", help="Events, one JSON object a line; may be given several times.")
 @click.option("--export", multiple=True, type=_FILE, metavar="FILE", help="A file of `muniment export`; needs a key with the scope admin.")
-@click.option("--sample", is_flag=True, help="The sample memory that comes with Muniment.")
+@click.option("--sample", is_flag=True, help="The sample memory that comes with Muniment; without --project into the project `sample`.")
 @common
 def import_memory(
     options: Options,
@@ -190,23 +213,47 @@ def import_memory(
             "Nothing to import: give --markdown, --transcript, --events, --export or --sample.", click.get_current_context()
         )
     with Client(find_connection(options), patient=True) as client, progress(counted=False) as bar:
-        sender = Sender(client, client.scope(), bar, bar.add_task("importing", total=None))
+        tally, task = Tally(), bar.add_task("importing", total=None)
         try:
-            sender.send_exports(export)
-            sender.send(read_sources(markdown, (), (), sample=False), sender.tally.pages)
-            sender.send(read_sources((), transcript, events, sample=sample), sender.tally.events)
+            if markdown or transcript or events or export:
+                sender = Sender(client, client.scope(), bar, task, tally)
+                sender.send_exports(export)
+                sender.send(read_sources(markdown, (), ()), tally.pages)
+                sender.send(read_sources((), transcript, events), tally.events)
+            if sample:
+                _send_sample(Sender(client, _sample_scope(client, options), bar, task, tally))
         except Failure:
             bar.stop()
             if not options.as_json:
-                _print(sender.tally)
+                _print(tally)
             raise
     if options.as_json:
-        print_json(sender.tally)
+        print_json(tally)
     else:
-        _print(sender.tally)
-    if sender.tally.is_empty:
+        _print(tally)
+    if tally.is_empty:
         click.echo("Nothing was imported: there is no page and no event in what was given.", err=True)
-    return REFUSED if sender.tally.has_faults or sender.tally.is_empty else 0
+    return REFUSED if tally.has_faults or tally.is_empty else 0
+
+
+def _sample_scope(client: Client, options: Options) -> Scope:
+    """The project that is named, else `sample`, so that the invented memory does not mix with one's own."""
+    if options.project or os.environ.get("MUNIMENT_PROJECT"):
+        return client.scope()
+    workspace = client.connection.workspace or client.readable().workspace
+    try:
+        client.make_project(workspace, SAMPLE)
+    except Failure as failure:
+        if failure.problem.code != "forbidden":  # who may not make it may still write to the one that stands
+            raise
+    return Scope(workspace, SAMPLE)
+
+
+def _send_sample(sender: Sender) -> None:
+    sample = read_sample()
+    sender.send(sample.pages, sender.tally.pages)
+    sender.send(sample.events, sender.tally.events)
+    sender.send_aliases(sample.aliases)
 
 
 def _print(tally: Tally) -> None:
@@ -214,7 +261,7 @@ def _print(tally: Tally) -> None:
     for report in tally.reports:
         place = line(report.source) if report.line is None else f"{line(report.source)}:{report.line}"
         console.print(f"{place} {report.code} {line(plain(report.message))}", soft_wrap=True)
-    for name, counts in (("pages", tally.pages), ("events", tally.events), *tally.export.items()):
+    for name, counts in (("pages", tally.pages), ("events", tally.events), ("aliases", tally.aliases), *tally.export.items()):
         if any(counts.values()):
             console.print(f"{name}: " + ", ".join(f"{count} {_WORDS.get(what, what)}" for what, count in counts.items()), soft_wrap=True)
     if tally.redacted:

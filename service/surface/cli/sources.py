@@ -12,12 +12,11 @@ from service.memory.imports.markdown import PageItem, read_folder
 from service.memory.imports.report import Report
 from service.memory.imports.transcript import EventItem, read_transcript
 from service.memory.text import clean_text
-from service.sample.loader import read_sample
 
 Item: TypeAlias = Pending | PageItem | Report
 
 
-def read_sources(folders: Iterable[Path], transcripts: Iterable[Path], event_files: Iterable[Path], *, sample: bool) -> Iterator[Item]:
+def read_sources(folders: Iterable[Path], transcripts: Iterable[Path], event_files: Iterable[Path]) -> Iterator[Item]:
     """Everything in the order given, pages first; a file that cannot be opened is reported."""
     for folder in folders:
         yield from read_folder(folder)
@@ -25,8 +24,6 @@ def read_sources(folders: Iterable[Path], transcripts: Iterable[Path], event_fil
         yield from _opened(file, _transcript(file))
     for file in event_files:
         yield from _opened(file, read_event_lines(file))
-    if sample:
-        yield from _sample()
 
 
 def _opened(file: Path, items: Iterator[Pending | Report]) -> Iterator[Pending | Report]:
@@ -59,11 +56,3 @@ def _pending(item: EventItem, source: str) -> Pending:
 def _key(key: str) -> str:
     """The key, or what stands for one that is longer than the server takes."""
     return key if len(key) <= LONGEST_KEY else "sha256:" + hashlib.sha256(key.encode()).hexdigest()
-
-
-def _sample() -> Iterator[Item]:
-    sample = read_sample()
-    yield from sample.pages
-    yield from sample.events
-    if sample.aliases:
-        yield Report("links.json", None, "left_out", f"{len(sample.aliases)} aliases: only `muniment serve --sample` stores them.")

@@ -119,12 +119,32 @@ def test_the_sample_with_its_threads(muniment: Muniment) -> None:
     assert first.code == 0, first.out
     assert first.json["events"] == {**EVENTS, "stored": len(sample.events)}
     assert first.json["pages"] == {**PAGES, "created": len(sample.pages)}
+    assert first.json["aliases"] == {"stored": len(sample.aliases), "known": 0, "failed": 0}
+    assert first.json["reports"] == []
     again = muniment("import", "--sample", "--json")
+    assert again.json["aliases"] == {"stored": 0, "known": len(sample.aliases), "failed": 0}
     assert again.json["events"] == {**EVENTS, "known": len(sample.events)}
     assert again.json["pages"] == {**PAGES, "unchanged": len(sample.pages)}
     rows = muniment("graph", "START a = events(ids: ['evt_1']) MATCH (a)-[:NEXT]->(b) RETURN b.id ORDER BY b.id", "--json").json["rows"]
     after_first = [item for item in sample.events if item.previous_key == "sample-001"]
     assert rows == [[f"evt_{int((item.event.ingest_key or '')[-3:])}"] for item in after_first]
+
+
+def test_the_sample_goes_to_its_own_project_where_none_is_named(muniment: Muniment, notes: Path) -> None:
+    sample = read_sample()
+    unnamed = {"MUNIMENT_PROJECT": ""}
+    done = muniment("import", "--sample", "--markdown", str(notes), "--json", **unnamed)
+    assert (done.code, done.json["aliases"]["stored"]) == (0, len(sample.aliases)), done.err
+    assert muniment("status", "--project", "sample", "--json").json["counts"]["events"] == len(sample.events)
+    memory = muniment("status", "--json", **unnamed).json
+    assert (memory["project"], memory["counts"]["events"]) == ("memory", 0)
+    assert memory["counts"]["pages"] == 3
+    made = muniment("key", "create", "--scope", "read", "--scope", "write", "--json").json[0]["key"]
+    again = muniment("import", "--sample", "--key", made, "--json", **unnamed)
+    assert (again.code, again.json["events"]["known"]) == (0, len(sample.events)), again.err
+    assert muniment("project", "delete", "sample", "--yes").code == 0
+    refused = muniment("import", "--sample", "--key", made, "--json", **unnamed)
+    assert (refused.code, refused.json["code"]) == (1, "not_found")
 
 
 def test_a_busy_server_is_waited_for(muniment: Muniment, gateway: Gateway, notes: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ def test_pages_come_first_then_transcripts_then_events(tmp_path: Path) -> None:
     longer = {**record, "uuid": "u2", "message": {"content": "# Title\n\nand more"}}
     (tmp_path / "t.jsonl").write_text(json.dumps(record) + "\n" + json.dumps(longer) + "\n")
     (tmp_path / "e.jsonl").write_text('{"summary": "one"}\n')
-    items = [*read_sources([tmp_path / "pages"], [tmp_path / "t.jsonl"], [tmp_path / "e.jsonl"], sample=False)]
+    items = [*read_sources([tmp_path / "pages"], [tmp_path / "t.jsonl"], [tmp_path / "e.jsonl"])]
     page, turn, long_turn, event = items
     assert isinstance(page, PageItem)
     assert isinstance(turn, Pending)
@@ -31,18 +31,9 @@ def test_pages_come_first_then_transcripts_then_events(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_opened_is_reported(tmp_path: Path) -> None:
-    items = [*read_sources([tmp_path / "no"], [tmp_path / "no.jsonl"], [tmp_path], sample=False)]
+    items = [*read_sources([tmp_path / "no"], [tmp_path / "no.jsonl"], [tmp_path])]
     assert [item.code if isinstance(item, Report) else "" for item in items] == ["not_a_folder", "unreadable", "unreadable"]
     assert all(item.is_fault for item in items if isinstance(item, Report))
-
-
-def test_the_sample_comes_whole_and_what_is_left_out_is_no_fault() -> None:
-    items = [*read_sources([], [], [], sample=True)]
-    sample = read_sample()
-    assert [item for item in items if isinstance(item, PageItem)] == [*sample.pages]
-    assert [item for item in items if isinstance(item, Pending)] == [*sample.events]
-    reports = [item for item in items if isinstance(item, Report)]
-    assert [report.is_fault for report in reports] == [False]
 
 
 @pytest.mark.parametrize("kind", ["events", "pages", "aliases"])
