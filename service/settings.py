@@ -145,9 +145,9 @@ def _convert(name: str, value: Any) -> None:
     except msgspec.ValidationError as error:
         reason = str(error) if "url" not in name and "key" not in name else "not text"
         raise InvalidSetting(f"{variable_of(name)}: {reason}.", hint="docs/settings.md says what it takes.") from error
-    address = _ADDRESSES.get(name)
-    if address is not None and value and not address[0](value):
-        raise InvalidSetting(f"{variable_of(name)}: not the address of {address[1]}.", hint=f"Write it as {address[2]}.")
+    check = _CHECKS.get(name)
+    if check is not None and value and not check[0](value):
+        raise InvalidSetting(f"{variable_of(name)}: not {check[1]}.", hint=f"Write it as {check[2]}.")
 
 
 def _leads_to_postgres(url: str) -> bool:
@@ -182,17 +182,36 @@ def _is_web_address(url: str) -> bool:
         return False
 
 
-_Address: TypeAlias = tuple[Callable[[str], bool], str, str]
-_POSTGRES: Final[_Address] = (
+def _is_provider_address(url: str) -> bool:
+    return _is_web_address(url) and "@" not in urlsplit(url).netloc
+
+
+def _fits_a_header(key: str) -> bool:
+    return key.strip().isascii() and key.strip().isprintable()
+
+
+_Check: TypeAlias = tuple[Callable[[str], bool], str, str]
+_POSTGRES: Final[_Check] = (
     _leads_to_postgres,
-    "a Postgres database",
+    "the address of a Postgres database",
     "postgresql://USER:PASSWORD@HOST:5432/DATABASE; characters with a meaning in addresses are percent-encoded (@ is %40)",
 )
-_ADDRESSES: Final[Mapping[str, _Address]] = {
+_PROVIDER: Final[_Check] = (
+    _is_provider_address,
+    "a provider's address",
+    "https://HOST/v1, without a user or password, which have settings of their own",
+)
+_KEY: Final[_Check] = (_fits_a_header, "a key that can be sent", "it was given: ASCII on one line")
+_CHECKS: Final[Mapping[str, _Check]] = {
     "database_url": _POSTGRES,
     "owner_url": _POSTGRES,
-    "redis_url": (_leads_to_redis, "a Redis", "redis://HOST:6379/0, rediss://… or unix://…"),
-    "public_url": (_is_web_address, "a web server", "https://HOST"),
+    "redis_url": (_leads_to_redis, "the address of a Redis", "redis://HOST:6379/0, rediss://… or unix://…"),
+    "public_url": (_is_web_address, "a web address", "https://HOST"),
+    "embedding_url": _PROVIDER,
+    "rerank_url": _PROVIDER,
+    "embedding_key": _KEY,
+    "embedding_previous_key": _KEY,
+    "rerank_key": _KEY,
 }
 
 

@@ -41,8 +41,8 @@ def _check_owner(owner: Owner, superuser_allowed: bool) -> None:
     if login["rolsuper"] and not superuser_allowed:
         raise UnsuitableDatabase(
             f"DATABASE_URL logs in as {login['rolname']}, a superuser; the database could not keep workspaces apart under it.",
-            hint="Make an owner: CREATE ROLE muniment LOGIN CREATEROLE PASSWORD '…'; CREATE DATABASE muniment OWNER muniment; "
-            "and in it, as superuser, CREATE EXTENSION vector. Then use that login in DATABASE_URL.",
+            hint="Make an owner: CREATE ROLE muniment_owner LOGIN CREATEROLE PASSWORD '…'; CREATE DATABASE muniment OWNER muniment_owner; "
+            "and in it, as superuser, CREATE SCHEMA ext AUTHORIZATION muniment_owner; CREATE EXTENSION vector SCHEMA ext.",
         )
     if login["rolsuper"]:
         return
@@ -79,7 +79,8 @@ def _ensure_vector(owner: Owner, server: Row) -> str:
     except psycopg.errors.InsufficientPrivilege as error:
         raise UnsuitableDatabase(
             "The extension `vector` is not in this database, and this login may not create it.",
-            hint="As superuser, in this database: CREATE EXTENSION vector.",
+            hint="As superuser, in this database: CREATE SCHEMA IF NOT EXISTS ext AUTHORIZATION "
+            f"{owner.info.user}; CREATE EXTENSION vector SCHEMA ext.",
         ) from error
     return "ext"
 

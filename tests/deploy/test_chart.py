@@ -165,7 +165,8 @@ def test_variables_carry_the_values(render: Render) -> None:
     assert api["MUNIMENT_LOG_LEVEL"]["value"] == "debug"
     assert api["MUNIMENT_LOG_FORMAT"]["value"] == "json"
     assert api["MUNIMENT_REDIS_URL"]["valueFrom"]["secretKeyRef"] == {"name": "muniment-redis", "key": "url"}
-    assert environment(pod_of(manifests, "worker"))["MUNIMENT_POOL_MAX"]["value"] == "5"
+    worker = environment(pod_of(manifests, "worker"))
+    assert (worker["MUNIMENT_POOL_MAX"]["value"], worker["MUNIMENT_REDIS_URL"]) == ("5", api["MUNIMENT_REDIS_URL"])
     unset = environment(pod_of(render(), "api"))
     assert not {"MUNIMENT_REDIS_URL", "MUNIMENT_ALLOWED_HOSTS", "MUNIMENT_ALLOWED_ORIGINS"} & unset.keys()
 
