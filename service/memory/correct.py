@@ -16,9 +16,9 @@ from service.db.scope import ProjectRef
 from service.errors import Conflict, InvalidRequest, NotFound, TooLong
 from service.memory.boundaries import CONTENT_PART
 from service.memory.event_rows import LONGEST_KIND, passage_row, read_short, read_summary
-from service.memory.extract import EntityName, entities_in
+from service.memory.extract import EntityName
 from service.memory.ids import public_id, require_number
-from service.memory.names import EntityInput, TagInput, clear_entities, clear_tags, read_entities, read_tags
+from service.memory.names import EntityInput, TagInput, clear_entities, clear_tags, read_entities, read_tags, renew_told
 from service.memory.passages import split_event
 from service.memory.redact import STANDARD, Redactor, Tally
 from service.memory.scripts import fold_name
@@ -106,13 +106,8 @@ def _entities(row: Mapping[str, Any], correction: Correction, before: str, after
     dropped: list[EntityName] = []
     if correction.entities is not None:
         named = read_entities(clear_entities(correction.entities, tally), after)
-    elif before == after:
-        named = []
     else:
-        told = list(entities_in(after))
-        dropped = [entity for entity in entities_in(before) if entity not in told]
-        kept = {name for name, kind in zip(row["names"], row["types"], strict=True) if EntityName(name, kind) not in dropped}
-        named = [entity for entity in told if entity.name not in kept]
+        named, dropped = renew_told([EntityName(*each) for each in zip(row["names"], row["types"], strict=True)], before, after)
     return {
         "entities": [{"name": e.name, "type": e.type, "folded": fold_name(e.name)} for e in named],
         "dropped": [{"name": e.name, "type": e.type} for e in dropped],

@@ -123,6 +123,7 @@ class PageLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
     links: list[str]
     entities: list[EntityRef]
     tags: list[str]
+    aliases: list[str] | None = None  # files of before have them among the names alone
 
 
 class PageVersionLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="page_version"):

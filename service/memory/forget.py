@@ -207,7 +207,7 @@ class Forgetting:
             if other is None:
                 await self._delete_page(tx, path)
                 return
-            row = page_row(PageInput(path=path, title=other["title"], body=other["body"]), other["author"])
+            row = page_row(PageInput(path, other["body"], other["title"]), other["author"])
             await tx.fetch(load("project", "pages")["save_page"].sql, msgspec.json.encode(row).decode())
             await tx.execute(self._queries["set_page_author"].sql, around["id"], other["author"])
         self._gone["page_version"] += len(await tx.fetch(self._queries["delete_versions"].sql, around["id"], author))

@@ -71,6 +71,16 @@ def with_told(named: list[EntityName], text: str) -> list[EntityName]:
     return [*named, *(entity for entity in entities_in(text) if entity.name not in spelled)]
 
 
+def renew_told(stood: list[EntityName], before: str, after: str) -> tuple[list[EntityName], list[EntityName]]:
+    """Names when a text replaces another and no names are given: those that come, and those that only the earlier text told, which go."""
+    if before == after:
+        return [], []
+    told = list(entities_in(after))
+    dropped = [entity for entity in entities_in(before) if entity not in told]
+    kept = {entity.name for entity in stood if entity not in dropped}
+    return [entity for entity in told if entity.name not in kept], dropped
+
+
 def read_named(given: Iterable[EntityInput | str]) -> list[EntityName]:
     """The entities that a caller names, each once; raises `InvalidRequest` or `TooLong`."""
     named: dict[EntityName, None] = {}

@@ -14,10 +14,12 @@ import msgspec
 from service.db.pools import Database
 from service.db.queries import load
 from service.db.scope import ProjectRef
+from service.db.transaction import Tx
 from service.errors import InvalidRequest, NotFound, TooLong, VersionConflict
 from service.memory.event_rows import passage_row
+from service.memory.extract import EntityName
 from service.memory.ids import public_id
-from service.memory.names import EntityInput, TagInput, clear_entities, clear_tags, read_entities, read_tags
+from service.memory.names import EntityInput, TagInput, clear_entities, clear_tags, read_entities, read_tags, renew_told
 from service.memory.page_links import links_in, resolve_path
 from service.memory.passages import split_page
 from service.memory.redact import STANDARD, Redactor, Tally
@@ -34,21 +36,33 @@ _HEADING: Final = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 
 
 class PageInput(msgspec.Struct, frozen=True):
-    """A page as a caller writes it."""
+    """A page as a caller writes it. None leaves a field as it stands, empty clears it: a title is the first heading then."""
 
     path: str
     body: str
     title: str | None = None
     expected_version: int | None = None
-    entities: list[EntityInput | str] = []
-    tags: list[TagInput | str] = []
+    entities: list[EntityInput | str] | None = None
+    tags: list[TagInput | str] | None = None
+    aliases: list[str] | None = None
+
+
+class StandingPage(msgspec.Struct, frozen=True):
+    """A page as a new text finds it; `version` 0: there is none yet."""
+
+    version: int = 0
+    title: str = ""
+    body: str = ""
+    author: str | None = None
     aliases: list[str] = []
+    entities: list[EntityName] = []
 
 
 class SavedPage(msgspec.Struct, frozen=True, omit_defaults=True):
     """`outcome` is created, updated or unchanged: the same text makes no version.
 
-    `redacted` counts the secrets that were taken out of what the caller gave.
+    `redacted` counts the secrets that were taken out of what the caller gave. `replaced_author` wrote the text that was replaced, where
+    that is somebody else.
     """
 
     page_id: str
@@ -56,6 +70,7 @@ class SavedPage(msgspec.Struct, frozen=True, omit_defaults=True):
     version: int
     outcome: str
     redacted: int = 0
+    replaced_author: str | None = None
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -74,6 +89,7 @@ class Page(msgspec.Struct, frozen=True):
     updated_at: datetime
     entities: list[dict[str, str]]
     tags: list[str]
+    aliases: list[str]
     links: list[str]
     backlinks: list[str]
     start: int = 0
@@ -113,27 +129,35 @@ async def write_page(
     database: Database, project: ProjectRef, page: PageInput, author: str | None, redactor: Redactor = STANDARD
 ) -> SavedPage:
     """Stores a page; raises `VersionConflict`, with the version that stands, when it is not the expected one (0: none yet)."""
-    # A large page takes a second to read: other calls go on meanwhile.
-    tally = Tally(redactor)
+    path, tally = clean_path(page.path), Tally(redactor)
     async with take_turn(len(page.body)):
-        row = await asyncio.to_thread(page_row, page, author, tally) if len(page.body) > LARGE else page_row(page, author, tally)
+        async with database.read(project) as tx:
+            stood = await _standing(tx, path)
+        row = await _make_row(page, author, tally, stood)
         async with database.write(project) as tx:
-            saved = await tx.fetchrow(load("project", "pages")["save_page"].sql, msgspec.json.encode(row).decode())
-    if saved is None:
-        raise AssertionError("save_page gave no row")
+            saved = await _save(tx, row)
+            if saved["outcome"] == "moved":  # somebody wrote it meanwhile: made once more, while this transaction keeps others from it
+                stood, tally = await _standing(tx, path), Tally(redactor)
+                saved = await _save(tx, await _make_row(page, author, tally, stood))
     if saved["outcome"] == "conflict":
-        raise _conflict(row["path"], saved["version"])
-    return SavedPage(public_id("pg", saved["id"]), row["path"], saved["version"], saved["outcome"], tally.count)
+        raise _conflict(path, saved["version"])
+    others = saved["outcome"] == "updated" and stood.author != author
+    replaced = stood.author if others else None
+    return SavedPage(public_id("pg", saved["id"]), path, saved["version"], saved["outcome"], tally.count, replaced)
 
 
-def page_row(page: PageInput, author: str | None, tally: Tally | None = None) -> dict[str, Any]:
-    """The page with its links, names and passages and without secrets, which `tally` counts, as the database's `save_page` takes it."""
+def page_row(page: PageInput, author: str | None, tally: Tally | None = None, stood: StandingPage | None = None) -> dict[str, Any]:
+    """The page with its links, names and passages and without secrets, which `tally` counts, as the database's `save_page` takes it.
+
+    What is left out is as in `stood`; without that it is empty.
+    """
     tally = tally or Tally(STANDARD)
     path, body = clean_path(page.path), tally.clear(clean_text(page.body))
     tally.require_none("path", path)
-    title = _title(page, path, body, tally)
-    aliases = [tally.clear(clean_name(alias)) for alias in page.aliases[:MOST_ALIASES]]
-    entities = read_entities(clear_entities(page.entities, tally), f"{title}\n{body}")
+    title = _title(page, path, body, tally, stood or StandingPage())
+    given = stood.aliases if stood and page.aliases is None else [tally.clear(clean_name(alias)) for alias in page.aliases or ()]
+    aliases = list(dict.fromkeys(filter(None, given)))[:MOST_ALIASES]
+    tags = None if stood and page.tags is None else read_tags(clear_tags(page.tags or (), tally))
     links: dict[str, None] = {}
     for link in links_in(body):
         target = resolve_path(path, link)
@@ -143,13 +167,15 @@ def page_row(page: PageInput, author: str | None, tally: Tally | None = None) ->
     return {
         "path": path,
         "names": names_of(path, title, aliases),
+        "aliases": aliases,
         "title": title,
         "body": body,
         "author": author,
         "expected": page.expected_version,
+        "read": stood and {"version": stood.version, "aliases": stood.aliases},
         "links": list(links),
-        "entities": [{"name": e.name, "type": e.type, "folded": fold_name(e.name)} for e in entities],
-        "tags": [{"path": t.path, "leaf": t.leaf, "folded": fold_name(t.path)} for t in read_tags(clear_tags(page.tags, tally))],
+        **_entities(page, f"{title}\n{body}", tally, stood),
+        "tags": tags and [{"path": t.path, "leaf": t.leaf, "folded": fold_name(t.path)} for t in tags],
         "passages": [passage_row(piece) for piece in split_page(title, body)],
     }
 
@@ -172,6 +198,7 @@ async def read_page(database: Database, project: ProjectRef, path: str, version:
         updated_at=row["updated_at"],
         entities=[{"name": name, "type": kind} for name, kind in zip(row["entity_names"], row["entity_types"], strict=True)],
         tags=row["tags"],
+        aliases=row["aliases"],
         links=row["links"],
         backlinks=row["backlinks"],
     )
@@ -206,12 +233,50 @@ def _conflict(path: str, version: int) -> VersionConflict:
     )
 
 
-def _title(page: PageInput, path: str, body: str, tally: Tally) -> str:
+async def _make_row(page: PageInput, author: str | None, tally: Tally, stood: StandingPage) -> dict[str, Any]:
+    """A large page takes a second to read: other calls go on meanwhile."""
+    if len(page.body) + len(stood.body) > LARGE:
+        return await asyncio.to_thread(page_row, page, author, tally, stood)
+    return page_row(page, author, tally, stood)
+
+
+async def _save(tx: Tx, row: dict[str, Any]) -> Any:
+    (saved,) = await tx.fetch(load("project", "pages")["save_page"].sql, msgspec.json.encode(row).decode())
+    return saved
+
+
+async def _standing(tx: Tx, path: str) -> StandingPage:
+    row = await tx.fetchrow(load("project", "pages")["standing_page"].sql, path)
+    if row is None:
+        return StandingPage()
+    entities = [EntityName(*each) for each in zip(row["names"], row["types"], strict=True)]
+    return StandingPage(row["version"], row["title"], row["body"], row["author"], row["aliases"], entities)
+
+
+def _entities(page: PageInput, text: str, tally: Tally, stood: StandingPage | None) -> dict[str, Any]:
+    """The names to be there. Without names given, those that only the earlier text told make room for those that the new one tells."""
+    if stood and stood.version and page.entities is None:
+        named, dropped = renew_told(stood.entities, f"{stood.title}\n{stood.body}", text)
+    else:
+        named, dropped = read_entities(clear_entities(page.entities or (), tally), text), None
+    return {
+        "entities": [{"name": e.name, "type": e.type, "folded": fold_name(e.name)} for e in named],
+        "dropped": dropped and [{"name": e.name, "type": e.type} for e in dropped],
+    }
+
+
+def _told_title(path: str, body: str) -> str:
+    heading = _HEADING.search(body[:10_000])
+    return cut_words(clean_name(heading[1]) if heading else path.rpartition("/")[2].removesuffix(".md"), LONGEST_TITLE)
+
+
+def _title(page: PageInput, path: str, body: str, tally: Tally, stood: StandingPage) -> str:
+    """As given; a title that is left out and was not the text's own stays."""
+    if page.title is None and stood.version and stood.title != _told_title(path, stood.body):
+        return stood.title
     title = clean_name(page.title) if page.title else ""
     if not title:
-        heading = _HEADING.search(body[:10_000])
-        title = clean_name(heading[1]) if heading else path.rpartition("/")[2].removesuffix(".md")
-        return cut_words(title, LONGEST_TITLE)
+        return _told_title(path, body)
     if len(title) > LONGEST_TITLE:
         raise TooLong(f"title: at most {LONGEST_TITLE} characters, not {len(title)}.")
     return cut_words(tally.clear(title), LONGEST_TITLE)

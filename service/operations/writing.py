@@ -88,17 +88,33 @@ class SavedEvents(msgspec.Struct, frozen=True):
 
 
 class WritePage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page's new text."""
+    """A page's new text; what else is left out stays as it is."""
 
     path: Annotated[str, Meta(description="The page's path, such as decisions/storage.md.")]
-    body: Annotated[str, Meta(description="The whole page in Markdown; [[wiki links]] and Markdown links lead to other pages.")]
-    title: Annotated[str | None, Meta(description="Its title; the first heading when left out.")] = None
+    body: Annotated[
+        str,
+        Meta(
+            description="The whole page in Markdown; [[wiki links]] and Markdown links lead to other pages. Front matter in it is text: "
+            "give title, tags and aliases as arguments."
+        ),
+    ]
+    title: Annotated[
+        str | None, Meta(description="Its title. Left out: the one that stands, of a new page the first heading; empty: the first heading.")
+    ] = None
     expected_version: Annotated[
         Version | None, Meta(description="The version you read, so that nobody's edit is lost; 0: the page must not stand yet.")
     ] = None
-    tags: Annotated[list[TagInput], Meta(description="Tags as paths such as area/auth.")] = []
-    entities: Annotated[list[EntityInput], Meta(description="Names that the page is about, besides those told from its text.")] = []
-    aliases: Annotated[list[str], Meta(description="Further names under which wiki links find the page.")] = []
+    tags: Annotated[
+        list[TagInput] | None, Meta(description="All its tags, as paths such as area/auth; left out they stay, an empty list clears.")
+    ] = None
+    entities: Annotated[
+        list[EntityInput] | None,
+        Meta(description="All names that it is about, besides those told from its text; left out they stay, an empty list clears."),
+    ] = None
+    aliases: Annotated[
+        list[str] | None,
+        Meta(description="All further names under which wiki links find it; left out they stay, an empty list clears."),
+    ] = None
     workspace: Workspace = None
     project: Project = None
 
@@ -106,7 +122,8 @@ class WritePage(msgspec.Struct, frozen=True, kw_only=True):
 class WrittenPage(msgspec.Struct, frozen=True, omit_defaults=True):
     """`outcome` is created, updated, or unchanged (the same text makes no version).
 
-    `redacted` counts the secrets that were taken out before storing.
+    `redacted` counts the secrets that were taken out before storing. `replaced_author` wrote the version that was replaced, where that is
+    somebody else; it stays readable.
     """
 
     page_id: str
@@ -115,6 +132,7 @@ class WrittenPage(msgspec.Struct, frozen=True, omit_defaults=True):
     outcome: str
     project: str
     redacted: int = 0
+    replaced_author: str | None = None
 
 
 class DeletePage(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,7 +181,7 @@ async def write_page(services: Services, caller: Caller, request: WritePage) -> 
     project = await services.scopes.one(caller, request.workspace, request.project)
     page = msgspec.convert(request, pages.PageInput, from_attributes=True)
     saved = await pages.write_page(services.database, project, page, caller.key_id, services.redactor)
-    return WrittenPage(saved.page_id, saved.path, saved.version, saved.outcome, project.project, saved.redacted)
+    return WrittenPage(saved.page_id, saved.path, saved.version, saved.outcome, project.project, saved.redacted, saved.replaced_author)
 
 
 async def delete_page(services: Services, caller: Caller, request: DeletePage) -> Deleted:
@@ -234,8 +252,9 @@ OPERATIONS = (
         tool=Tool(
             title="Write a page",
             description=(
-                "Write a Markdown page: curated knowledge such as a decision or a runbook. The whole body replaces the page; "
-                "every earlier version is kept. Read it first and give its version as expected_version, so that nobody's edit is lost."
+                "Write a Markdown page: curated knowledge such as a decision or a runbook. The whole body replaces the page's; title, "
+                "tags, entities and aliases that are left out stay, and every earlier version is kept. Read it first and give its "
+                "version as expected_version, so that nobody's edit is lost."
             ),
         ),
     ),

@@ -3,7 +3,7 @@
 import msgspec
 
 # Nothing is lost by these: an import with no other report has succeeded.
-_NOTES = frozenset({"blank_line", "duplicate_id", "hidden", "ignored_files", "left_out", "symlink"})
+_NOTES = frozenset({"blank_line", "duplicate_id", "hidden", "ignored_files", "left_out", "replaced", "symlink"})
 # What these tell of was stored, if not quite as it was written.
 _CHANGES = frozenset({"bad_name", "front_matter", "invalid_timestamp", "invalid_utf8", "link_lost"})
 

@@ -13,7 +13,7 @@ from service.errors import InvalidRequest, TooLong
 from service.memory.event_rows import LONGEST_KEY, LONGEST_KIND, LONGEST_SESSION, LONGEST_SUMMARY, passage_row
 from service.memory.export_format import Content
 from service.memory.names import LONGEST_NAME
-from service.memory.pages import LONGEST_PATH, LONGEST_TITLE, clean_path
+from service.memory.pages import LONGEST_PATH, LONGEST_TITLE, MOST_ALIASES, clean_path, names_of
 from service.memory.passages import split_event, split_page
 from service.memory.redact import Redactor
 from service.memory.scripts import fold_name
@@ -73,6 +73,7 @@ def read_line(raw: Any, redactor: Redactor) -> Ready:
         case "page":
             row["entities"] = [_entity(each) for each in row["entities"]]
             row["tags"] = [_tag(each) for each in row["tags"]]
+            row["aliases"] = names_given(row) if row["aliases"] is None else row["aliases"][:MOST_ALIASES]
         case _:
             pass
     return Ready(kind, row)
@@ -115,6 +116,12 @@ def _entity(ref: dict[str, str]) -> dict[str, str]:
 def _tag(path: str) -> dict[str, str]:
     _check("tag", {"path": path})
     return {"path": path, "leaf": path.rpartition("/")[2], "folded": fold_name(path)}
+
+
+def names_given(row: dict[str, Any]) -> list[str]:
+    """The names of a page that are neither its path nor its title, in the spelling in which names are compared."""
+    own = names_of(row["path"], row["title"], ())
+    return [name for name in row["names"] if name not in own][:MOST_ALIASES]
 
 
 def _check(kind: str, row: dict[str, Any]) -> None:

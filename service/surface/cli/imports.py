@@ -70,6 +70,8 @@ class _Results(msgspec.Struct, frozen=True):
 class _Outcome(msgspec.Struct, frozen=True):
     outcome: Literal["created", "updated", "unchanged"]
     redacted: int = 0
+    version: int = 0
+    replaced_author: str | None = None
 
 
 class _Linked(msgspec.Struct, frozen=True):
@@ -134,6 +136,8 @@ class Sender:
             written = read_answer(self._client.write_page(self._scope, page.path, body), _Outcome)
             self.tally.pages["changed" if written.outcome == "updated" else written.outcome] += 1
             self.tally.redacted += written.redacted
+            if written.replaced_author is not None:
+                self.tally.reports.append(_replaced(page.path, written.version - 1, written.replaced_author))
         except Failure as failure:
             self._judge(failure)
             self.tally.pages["failed"] += 1
@@ -177,6 +181,10 @@ class Sender:
 
     def _report(self, source: str, number: int | None, code: str, message: str, hint: str | None = None) -> None:
         self.tally.reports.append(Report(source, number, code, f"{message} {hint}" if hint else message))
+
+
+def _replaced(path: str, version: int, author: str) -> Report:
+    return Report(path, None, "replaced", f"Version {version}, by {author}, made room for the file's text; it stays readable.")
 
 
 _FILE: Final[Any] = click.Path(exists=True, dir_okay=False, path_type=Path)

@@ -1,10 +1,12 @@
 -- Stores a page: a new one, or the next version of one that stands.
 --
--- input: {"path", "names", "title", "body", "author", "expected": version or null, "links": [target],
---         "entities": [{"name", "type", "folded"}], "tags": [{"path", "leaf", "folded"}],
---         "passages": [{"number", "title_path", "text", "words", "length"}]}
--- `expected` 0 means that the page must not stand yet. Out: the page's number and version; `outcome` is created, updated, unchanged
--- (the same text makes no version) or conflict (nothing was written; the version is the one that stands).
+-- input: {"path", "names", "aliases", "title", "body", "author", "expected": version or null, "read": {"version", "aliases"} or null,
+--         "links": [target], "entities": [{"name", "type", "folded"}], "dropped": [{"name", "type"}] or null,
+--         "tags": [{"path", "leaf", "folded"}] or null, "passages": [{"number", "title_path", "text", "words", "length"}]}
+-- `expected` 0 means that the page must not stand yet. `read` is what the rest was made from. `dropped` null: the entities are all that
+-- there are to be; else they come to those that stand, of which the dropped ones go. `tags` null: they stay.
+-- Out: the page's number and version; `outcome` is created, updated, unchanged (the same text makes no version), conflict or moved (the
+-- page is not as expected, or not as it was read: nothing was written; the version is the one that stands).
 CREATE OR REPLACE FUNCTION m_0_save_page(input jsonb)
 RETURNS TABLE (id bigint, version integer, outcome text)
 LANGUAGE plpgsql SET search_path FROM CURRENT
@@ -16,11 +18,17 @@ DECLARE
     wanted record;
 BEGIN
     SELECT * INTO held FROM counter FOR UPDATE;
-    SELECT * INTO wanted FROM jsonb_to_record(input) AS w (path text, names text[], title text, body text, author text, expected integer);
+    SELECT * INTO wanted FROM jsonb_to_record(input) AS w (
+        path text, names text[], aliases text[], title text, body text, author text, expected integer, read jsonb);
     SELECT * INTO old FROM page AS p WHERE p.path = wanted.path;
 
     IF wanted.expected IS NOT NULL AND wanted.expected <> coalesce(old.version, 0) THEN
         RETURN QUERY SELECT old.id, coalesce(old.version, 0), 'conflict'::text;
+        RETURN;
+    END IF;
+    IF wanted.read ->> 'version' IS NOT NULL AND (wanted.read -> 'version', wanted.read -> 'aliases')
+        <> (to_jsonb(coalesce(old.version, 0)), to_jsonb(coalesce(old.aliases, '{}'))) THEN
+        RETURN QUERY SELECT old.id, coalesce(old.version, 0), 'moved'::text;
         RETURN;
     END IF;
     IF old.id IS NULL THEN
@@ -39,7 +47,8 @@ BEGIN
         outcome := 'updated';
     END IF;
 
-    UPDATE page AS p SET names = wanted.names WHERE p.id = old.id AND p.names <> wanted.names;
+    UPDATE page AS p SET names = wanted.names, aliases = coalesce(wanted.aliases, p.aliases)
+    WHERE p.id = old.id AND (p.names, p.aliases) IS DISTINCT FROM (wanted.names, coalesce(wanted.aliases, p.aliases));
     PERFORM m_0_link_page(input, old.id);
     IF outcome <> 'unchanged' THEN
         PERFORM m_0_replace_passages(input -> 'passages', old.id);
@@ -50,7 +59,7 @@ BEGIN
 END
 $$;
 
--- Links, entities and tags of a page are those of its newest text.
+-- Links of a page are those of its newest text; entities and tags as m_0_save_page has them.
 CREATE OR REPLACE FUNCTION m_0_link_page(input jsonb, page bigint) RETURNS void
 LANGUAGE plpgsql
 AS $$
@@ -65,8 +74,13 @@ BEGIN
     ON CONFLICT DO NOTHING;
     DELETE FROM page_entity AS pe USING entity AS e
     WHERE pe.page_id = page AND e.id = pe.entity_id
+        AND (jsonb_typeof(input -> 'dropped') IS DISTINCT FROM 'array' OR input -> 'dropped' @> jsonb_build_array(
+            jsonb_build_object('name', e.name, 'type', e.type)))
         AND NOT EXISTS (SELECT FROM jsonb_to_recordset(input -> 'entities') AS x (name text, type text) WHERE x.name = e.name AND x.type = e.type);
 
+    IF jsonb_typeof(input -> 'tags') IS DISTINCT FROM 'array' THEN
+        RETURN;
+    END IF;
     PERFORM m_0_ensure_tags(input -> 'tags');
     INSERT INTO page_tag (page_id, tag_id)
     SELECT page, t.id FROM jsonb_to_recordset(input -> 'tags') AS x (path text) JOIN tag AS t ON t.path = x.path

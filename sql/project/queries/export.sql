@@ -50,7 +50,7 @@ FROM m_0.alias AS s JOIN m_0.entity AS a ON a.id = s.a_id JOIN m_0.entity AS b O
 
 -- name: page
 -- Pages by number, with their links, entities and tags.
-SELECT p.id, p.path, p.names, p.title, p.body, p.version, p.author, p.created_at, p.updated_at,
+SELECT p.id, p.path, p.names, p.aliases, p.title, p.body, p.version, p.author, p.created_at, p.updated_at,
     ARRAY(SELECT l.target FROM m_0.page_link AS l WHERE l.from_id = p.id ORDER BY l.target COLLATE "C") AS links,
     (SELECT coalesce(jsonb_agg(jsonb_build_object('name', n.name, 'type', n.type) ORDER BY n.id), '[]')::text
         FROM m_0.page_entity AS e JOIN m_0.entity AS n ON n.id = e.entity_id WHERE e.page_id = p.id) AS entities,

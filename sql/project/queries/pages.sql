@@ -10,7 +10,7 @@ SELECT d.id, d.stands FROM m_0.m_0_delete_page($1::text, $2::integer) AS d;
 -- A page by its path, now or in version $2, with its names, links and backlinks.
 SELECT p.id, p.path, coalesce(v.title, p.title) AS title, coalesce(v.body, p.body) AS body,
     coalesce(v.version, p.version) AS version, p.version AS current_version,
-    CASE WHEN v.version IS NULL THEN p.author ELSE v.author END AS author, coalesce(v.created_at, p.updated_at) AS updated_at,
+    p.aliases, CASE WHEN v.version IS NULL THEN p.author ELSE v.author END AS author, coalesce(v.created_at, p.updated_at) AS updated_at,
     ARRAY(SELECT e.name FROM m_0.page_entity AS pe JOIN m_0.entity AS e ON e.id = pe.entity_id WHERE pe.page_id = p.id ORDER BY e.id)
         AS entity_names,
     ARRAY(SELECT e.type FROM m_0.page_entity AS pe JOIN m_0.entity AS e ON e.id = pe.entity_id WHERE pe.page_id = p.id ORDER BY e.id)
@@ -22,6 +22,13 @@ SELECT p.id, p.path, coalesce(v.title, p.title) AS title, coalesce(v.body, p.bod
         WHERE l.target = ANY (p.names) AND o.id <> p.id ORDER BY o.path) AS backlinks
 FROM m_0.page AS p LEFT JOIN m_0.page_version AS v ON v.page_id = p.id AND v.version = $2::integer
 WHERE p.path = $1::text AND ($2::integer IS NULL OR p.version = $2::integer OR v.version IS NOT NULL);
+
+-- name: standing_page
+-- A page as it stands, from which a new text is made.
+SELECT p.version, p.title, p.body, p.author, p.aliases,
+    ARRAY(SELECT e.name FROM m_0.page_entity AS pe JOIN m_0.entity AS e ON e.id = pe.entity_id WHERE pe.page_id = p.id ORDER BY e.id) AS names,
+    ARRAY(SELECT e.type FROM m_0.page_entity AS pe JOIN m_0.entity AS e ON e.id = pe.entity_id WHERE pe.page_id = p.id ORDER BY e.id) AS types
+FROM m_0.page AS p WHERE p.path = $1::text;
 
 -- name: list_pages
 -- Pages whose path begins with $1, after the path $2.

@@ -143,10 +143,10 @@ FROM m_0.page AS p WHERE p.path = $1::text;
 
 -- name: add_page
 -- A page under its number.
-INSERT INTO m_0.page (id, path, names, title, body, version, author, created_at, updated_at)
-SELECT p.id, p.path, p.names, p.title, p.body, p.version, p.author, p.created_at, p.updated_at
+INSERT INTO m_0.page (id, path, names, title, body, version, author, created_at, updated_at, aliases)
+SELECT p.id, p.path, p.names, p.title, p.body, p.version, p.author, p.created_at, p.updated_at, p.aliases
 FROM jsonb_to_record($1::jsonb) AS p (id bigint, path text, names text[], title text, body text, version integer, author text,
-    created_at timestamptz, updated_at timestamptz);
+    created_at timestamptz, updated_at timestamptz, aliases text[]);
 
 -- name: link_page
 -- Links, entities and tags of a page.

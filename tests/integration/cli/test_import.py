@@ -38,6 +38,18 @@ def test_a_folder_twice_is_the_same_as_once(muniment: Muniment, notes: Path) -> 
     assert [hit["path"] for hit in found["hits"]][:1] == ["decisions/storage 100%?#.md"]
 
 
+def test_a_page_that_somebody_else_changed_is_named(muniment: Muniment, notes: Path) -> None:
+    muniment("import", "--markdown", str(notes))
+    (notes / "index.md").write_text("# Another index\n")
+    (other,) = muniment("key", "create", "--workspace", muniment.server.workspace, "--json").json
+    server = ("--url", muniment.server.url, "--key", other["key"], "--workspace", muniment.server.workspace)
+    done = muniment("import", "--markdown", str(notes), "--json", *server)
+    assert (done.code, done.json["pages"]) == (0, {**PAGES, "changed": 1, "unchanged": 2})
+    (report,) = [each for each in done.json["reports"] if each["code"] == "replaced"]
+    assert report["source"] == "index.md"
+    assert report["message"].startswith("Version 1, by ")
+
+
 def test_totals_for_people(muniment: Muniment, notes: Path) -> None:
     done = muniment("import", "--markdown", str(notes))
     assert done.code == 0
