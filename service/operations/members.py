@@ -1,16 +1,17 @@
 """Operations of administration: the people of a workspace, who come with a token of the issuer, and their roles."""
 
+from datetime import datetime
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from service.access.granting import limit_life, require_all_projects, require_scopes
 from service.access.keys import Caller
 from service.access.tokens import ROLES, is_subject
 from service.errors import InvalidRequest, NotFound
 from service.memory.timestamps import parse_timestamp
-from service.operations.keys import MOST, Cursor, Expiry, Limit
+from service.operations.keys import MOST, Cursor, Limit
 from service.operations.operation import Operation, Route, Services
 from service.operations.writing import Workspace
 from service.tenants import members
@@ -23,17 +24,21 @@ class SetMember(msgspec.Struct, frozen=True, kw_only=True):
 
     subject: Subject
     role: Annotated[members.Role, Meta(description="reader, writer (reads too), admin (all), or none, which keeps the person out.")]
-    expires_at: Expiry = None
+    expires_at: Annotated[
+        str | UnsetType | None,
+        Meta(description="When the role ends. Left out, a member's stays, and a new one's is the asking key's; null: no end of its own."),
+    ] = UNSET
     workspace: Workspace = None
 
 
 class MemberSet(msgspec.Struct, frozen=True):
-    """`outcome` is created, updated or unchanged."""
+    """`outcome` is created, updated or unchanged; `expires_at` when the role ends."""
 
     subject: str
     role: str
     outcome: str
     workspace: str
+    expires_at: datetime | None = None
 
 
 class ListMembers(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,9 +78,15 @@ async def set_member(services: Services, caller: Caller, request: SetMember) -> 
     if not is_subject(request.subject):
         raise InvalidRequest("subject: 1 to 255 printable characters.", hint="Give `sub` as it stands in the person's tokens.")
     require_scopes(caller, ROLES[request.role])
-    expires_at = limit_life(caller, parse_timestamp(request.expires_at) if request.expires_at else None)
-    outcome = await members.set_member(services.database, caller, request.subject, request.role, ROLES[request.role], expires_at)
-    return MemberSet(request.subject, request.role, outcome, caller.workspace)
+    scopes = ROLES[request.role]
+    if request.expires_at is UNSET:
+        outcome, ends = await members.change_member(
+            services.database, caller, request.subject, request.role, scopes, limit_life(caller, None)
+        )
+    else:
+        ends = limit_life(caller, parse_timestamp(request.expires_at) if request.expires_at else None)
+        outcome = await members.set_member(services.database, caller, request.subject, request.role, scopes, ends)
+    return MemberSet(request.subject, request.role, outcome, caller.workspace, ends)
 
 
 async def list_members(services: Services, caller: Caller, request: ListMembers) -> MemberList:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from service.access.granting import limit_life, require_all_projects, require_scopes
 from service.access.keys import ALL_SCOPES, Caller, make_key
@@ -24,7 +24,7 @@ _BY_HAND: Final = "On the server's own command line `muniment workspace` does it
 
 Slug = Annotated[str, Meta(description="1 to 63 lower-case letters, digits and hyphens.")]
 Named = Annotated[str, Meta(description="The workspace's slug.")]
-Most = Annotated[int, Meta(ge=0, le=2**53)] | None
+Most = Annotated[int, Meta(ge=0, le=2**53)] | None | UnsetType
 
 
 class CreateWorkspace(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,12 +90,14 @@ class WorkspaceReceipt(msgspec.Struct, frozen=True):
 
 
 class SetQuota(msgspec.Struct, frozen=True, kw_only=True):
-    """What a workspace may keep from now on; what is left out has no limit. What is kept already stays."""
+    """What a workspace may keep from now on; a limit that is left out stays, null lifts it. What is kept already stays."""
 
     workspace: Named
-    events: Annotated[Most, Meta(description="How many events.")] = None
-    bytes: Annotated[Most, Meta(description="How many bytes of text: events and pages with their earlier versions.")] = None
-    projects: Annotated[Most, Meta(description="How many projects.")] = None
+    events: Annotated[Most, Meta(description="How many events; null: any number.")] = UNSET
+    bytes: Annotated[Most, Meta(description="How many bytes of text: events and pages with their earlier versions; null: any number.")] = (
+        UNSET
+    )
+    projects: Annotated[Most, Meta(description="How many projects; null: any number.")] = UNSET
 
 
 class QuotaSet(msgspec.Struct, frozen=True):
@@ -136,6 +138,7 @@ async def rename_workspace(services: Services, caller: Caller, request: RenameWo
 async def delete_workspace(services: Services, caller: Caller, request: DeleteWorkspace) -> WorkspaceReceipt:
     number = await governing.governed(services.database, caller, request.workspace)
     require_all_projects(caller, "delete the workspace")
+    await governing.begin_closing(services.database, caller, request.workspace)
     counts, projects, ends = Counter[str](), 0, time.monotonic() + LONGEST_S
     complete = False
     try:
@@ -153,8 +156,11 @@ async def delete_workspace(services: Services, caller: Caller, request: DeleteWo
 async def set_quota(services: Services, caller: Caller, request: SetQuota) -> QuotaSet:
     number = await governing.governed(services.database, caller, request.workspace)
     await governing.require_operator(services.database, caller, "set quotas", _BY_HAND)
-    quota = governing.Quota(request.events, request.bytes, request.projects)
-    await governing.set_quota(services.database, caller, request.workspace, quota)
+    named = {"events": request.events, "bytes": request.bytes, "projects": request.projects}
+    limits = {kind: limit for kind, limit in named.items() if not isinstance(limit, UnsetType)}
+    if not limits:
+        raise InvalidRequest("Nothing is to be limited.", hint="Give events, bytes or projects: a number, or null to lift the limit.")
+    quota = await governing.set_quota(services.database, caller, request.workspace, limits)
     if number != caller.workspace_id:  # in the audit of the workspace that it is about too
         await services.database.control("write_audit", caller.key_id, number, None, "set_quota", "ok")
     return QuotaSet(request.workspace, quota)

@@ -23,7 +23,10 @@ _TRUTH: Final = {"true": True, "1": True, "yes": True, "false": False, "0": Fals
 
 
 def read_arguments(operation: Operation, raw: Mapping[str, Any]) -> Any:
-    """The request; raises `InvalidRequest`. Null for an argument that may be left out means that it is left out."""
+    """The request; raises `InvalidRequest`.
+
+    Null for an argument that may be left out means that it is left out, unless the request tells the two apart.
+    """
     fields = fields_of(operation.request)
     given: dict[str, Any] = {}
     for name, value in raw.items():
@@ -32,7 +35,7 @@ def read_arguments(operation: Operation, raw: Mapping[str, Any]) -> Any:
             raise _unknown(operation, name, fields)
         if field.encode_name in given:
             raise InvalidRequest(f"{name}: the same argument as {field.encode_name!r}; give one of them.")
-        if value is not None or field.required:
+        if value is not None or field.required or _tells_null(field):
             given[field.encode_name] = _fit(value, field.type, field.encode_name)
     try:
         return msgspec.convert(given, operation.request)
@@ -47,6 +50,11 @@ def fields_of(request: type[msgspec.Struct]) -> Mapping[str, inspect.Field]:
     if not isinstance(info, inspect.StructType):
         raise TypeError(f"not a Struct: {request!r}")
     return {field.encode_name: field for field in info.fields}
+
+
+def _tells_null(field: inspect.Field) -> bool:
+    """Whether null says something: the default is `UNSET` then, which msgspec does not show."""
+    return not field.required and field.default is msgspec.NODEFAULT and field.default_factory is msgspec.NODEFAULT
 
 
 def bare_type(kind: inspect.Type) -> inspect.Type:

@@ -5,6 +5,7 @@ is as if it did not exist.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +17,7 @@ from service.access.keys import Caller, NewKey
 from service.db.pools import Database
 from service.errors import Conflict, DatabaseBusy, Forbidden, NotFound, no_workspace
 from service.memory.cursors import seal, unseal
+from service.tenants.operating import keeping_operator
 from service.tenants.projects import drop_project
 
 
@@ -88,9 +90,18 @@ async def rename_workspace(database: Database, caller: Caller, slug: str, new_sl
         raise no_workspace(slug)
 
 
-async def set_quota(database: Database, caller: Caller, slug: str, quota: Quota) -> None:
-    """Sets what a workspace may keep; raises `NotFound`."""
-    (row,) = await database.control("set_quota", caller.workspace_id, slug, quota.events, quota.bytes, quota.projects)
+async def set_quota(database: Database, caller: Caller, slug: str, limits: Mapping[str, int | None]) -> Quota:
+    """Sets the limits that are named, None for no limit, and gives all; raises `NotFound`."""
+    rows = await database.control("set_quota", caller.workspace_id, slug, msgspec.json.encode(limits).decode())
+    if not rows:
+        raise no_workspace(slug)
+    return Quota(**rows[0])
+
+
+async def begin_closing(database: Database, caller: Caller, slug: str) -> None:
+    """Called before a workspace's projects are deleted; raises `NotFound`, or `Conflict` for the only one of the operator."""
+    with keeping_operator():
+        (row,) = await database.control("begin_closing", caller.workspace_id, slug)
     if not row["found"]:
         raise no_workspace(slug)
 
@@ -106,7 +117,8 @@ async def drop_first_project(database: Database, workspace_id: int, counts: Coun
 async def close_workspace(database: Database, caller: Caller, slug: str) -> None:
     """Deletes a workspace that has no projects any more, with its keys and members."""
     try:
-        (row,) = await database.control("close_workspace", caller.workspace_id, slug)
+        with keeping_operator():
+            (row,) = await database.control("close_workspace", caller.workspace_id, slug)
     except asyncpg.ForeignKeyViolationError as error:
         raise DatabaseBusy("A project was made in the workspace while it was deleted.", hint="Try again.") from error
     if not row["found"]:

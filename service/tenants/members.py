@@ -39,6 +39,18 @@ async def set_member(
     return row["outcome"]
 
 
+async def change_member(
+    database: Database, caller: Caller, subject: str, role: Role, scopes: Collection[str], most: datetime | None
+) -> tuple[str, datetime | None]:
+    """The same without an end that is named: a member's stays, but not beyond `most`, which is a new one's. Gives the end too."""
+    (row,) = await database.control(
+        "change_member", granting_key(caller), caller.key_id, caller.workspace_id, subject, role, sorted(scopes), most
+    )
+    if row["outcome"] is None:
+        raise gone_meanwhile()
+    return row["outcome"], row["expires"]
+
+
 async def list_members(database: Database, caller: Caller, cursor: str, limit: int) -> tuple[list[MemberEntry], str | None]:
     """Members by subject, and the cursor to go on with; None on the last answer."""
     rows = await database.control("find_members", caller.workspace_id, unseal(cursor), limit + 1)

@@ -16,6 +16,7 @@ from service.db import quota
 from service.db.queries import load
 from service.errors import Conflict, DatabaseBusy, InvalidRequest, NotFound
 from service.tenants.grants import granted_outcome
+from service.tenants.operating import keeping_operator
 from service.tenants.owner import Owner, Row, run, run_one
 from service.tenants.projects import check_name, check_slug
 
@@ -117,12 +118,15 @@ def delete_project(owner: Owner, workspace: Found, project: Found) -> dict[str, 
 def delete_workspace(owner: Owner, workspace: Found) -> dict[str, dict[str, int]]:
     """Deletes the workspace's projects one after the other, then its keys and itself; gives what each project held.
 
-    One that was stopped half-way is finished by the next call.
+    One that was stopped half-way is finished by the next call. Raises `Conflict` for the operator's only one, before anything is deleted.
     """
     gone: dict[str, dict[str, int]] = {}
+    with keeping_operator():
+        _one(owner, "leave_operator", workspace.id)
     for row in list_rows(owner, "list_projects", workspace.id):
         gone[row["project"]] = delete_project(owner, workspace, find_project(owner, workspace, row["project"]))
-    _one(owner, "drop_workspace", workspace.id)
+    with keeping_operator():
+        _one(owner, "drop_workspace", workspace.id)
     return gone
 
 

@@ -12,11 +12,12 @@ REVOKE ALL ON FUNCTION
     control.create_key(text, bytea, bigint, text, text[], bigint[], bigint, timestamptz),
     control.operates(bigint), control.issue_key(text, text, bytea, bigint, text, text[], bigint[], bigint, timestamptz),
     control.find_keys(bigint, bigint[], timestamptz, text, integer), control.end_key(bigint, bigint[], text),
-    control.set_member(text, text, bigint, text, text, text[], timestamptz), control.find_members(bigint, text, integer),
+    control.set_member(text, text, bigint, text, text, text[], timestamptz),
+    control.change_member(text, text, bigint, text, text, text[], timestamptz), control.find_members(bigint, text, integer),
     control.remove_member(bigint, text), control.find_subject(text, text), control.find_workspaces(bigint, text, integer),
     control.find_governed(bigint, text), control.open_workspace(text, bigint, text, text, text, bytea, text[], timestamptz),
-    control.rename_workspace(bigint, text, text, text), control.set_quota(bigint, text, bigint, bigint, bigint),
-    control.close_workspace(bigint, text), control.rename_project(bigint, bigint, text, text), control.find_usage(bigint)
+    control.rename_workspace(bigint, text, text, text), control.set_quota(bigint, text, jsonb),
+    control.begin_closing(bigint, text), control.close_workspace(bigint, text), control.rename_project(bigint, bigint, text, text), control.find_usage(bigint)
     FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
     control.find_key(text), control.touch_key(text), control.find_projects(bigint), control.find_active(bigint[], integer),
@@ -26,11 +27,12 @@ GRANT EXECUTE ON FUNCTION
     control.drop_project(bigint, bigint),
     control.operates(bigint), control.issue_key(text, text, bytea, bigint, text, text[], bigint[], bigint, timestamptz),
     control.find_keys(bigint, bigint[], timestamptz, text, integer), control.end_key(bigint, bigint[], text),
-    control.set_member(text, text, bigint, text, text, text[], timestamptz), control.find_members(bigint, text, integer),
+    control.set_member(text, text, bigint, text, text, text[], timestamptz),
+    control.change_member(text, text, bigint, text, text, text[], timestamptz), control.find_members(bigint, text, integer),
     control.remove_member(bigint, text), control.find_subject(text, text), control.find_workspaces(bigint, text, integer),
     control.find_governed(bigint, text), control.open_workspace(text, bigint, text, text, text, bytea, text[], timestamptz),
-    control.rename_workspace(bigint, text, text, text), control.set_quota(bigint, text, bigint, bigint, bigint),
-    control.close_workspace(bigint, text), control.rename_project(bigint, bigint, text, text), control.find_usage(bigint)
+    control.rename_workspace(bigint, text, text, text), control.set_quota(bigint, text, jsonb),
+    control.begin_closing(bigint, text), control.close_workspace(bigint, text), control.rename_project(bigint, bigint, text, text), control.find_usage(bigint)
     TO {login};
 GRANT EXECUTE ON FUNCTION control.mark_due(bigint) TO {group};
 REVOKE ALL ON FUNCTION

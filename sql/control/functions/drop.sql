@@ -37,6 +37,25 @@ BEGIN
 END
 $$;
 
+-- The operator's workspace that is to be deleted is the operator's no more; MUO01 when no other is: somebody must stay who may make
+-- workspaces. The rows of all operators are held, so that of two that are deleted at once one stays.
+CREATE OR REPLACE FUNCTION control.leave_operator(wanted bigint)
+RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM FROM control.workspace AS w WHERE w.operates ORDER BY w.id FOR UPDATE;
+    IF NOT EXISTS (SELECT FROM control.workspace AS w WHERE w.id = wanted AND w.operates) THEN
+        RETURN;
+    END IF;
+    IF NOT EXISTS (SELECT FROM control.workspace AS w WHERE w.id <> wanted AND w.operates) THEN
+        RAISE EXCEPTION 'the last workspace of the operator' USING ERRCODE = 'MUO01';
+    END IF;
+    UPDATE control.workspace AS w SET operates = false WHERE w.id = wanted;
+END
+$$;
+REVOKE ALL ON FUNCTION control.leave_operator(bigint) FROM PUBLIC;
+
 -- A workspace without projects, with its keys and its role; the owner's alone. Out: whether there was one.
 CREATE OR REPLACE FUNCTION control.drop_workspace(wanted bigint)
 RETURNS boolean
@@ -45,6 +64,7 @@ AS $$
 DECLARE
     role_name text;
 BEGIN
+    PERFORM control.leave_operator(wanted);
     DELETE FROM control.workspace AS w WHERE w.id = wanted RETURNING w.role INTO role_name;
     IF role_name IS NULL THEN
         RETURN false;

@@ -108,6 +108,22 @@ BEGIN
 END
 $$;
 
+-- The same where no end is named: a member's stays, but not beyond `most`, which is a new one's, and one's whose role is over.
+CREATE OR REPLACE FUNCTION control.change_member(
+    by_key text, by_whom text, workspace bigint, who text, wanted_role text, given_scopes text[], most timestamptz,
+    OUT outcome text, OUT expires timestamptz
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    held control.member;
+BEGIN
+    SELECT * INTO held FROM control.member AS m WHERE m.workspace_id = workspace AND m.subject = who FOR UPDATE;
+    expires := least(CASE WHEN held.expires_at > now() THEN held.expires_at END, most);
+    outcome := control.set_member(by_key, by_whom, workspace, who, wanted_role, given_scopes, expires);
+END
+$$;
+
 CREATE OR REPLACE FUNCTION control.find_members(in_workspace bigint, after text, most integer)
 RETURNS TABLE (subject text, role text, expires_at timestamptz, added_at timestamptz, added_by text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -197,19 +213,43 @@ BEGIN
 END
 $$;
 
--- Out: whether there was one to limit.
-CREATE OR REPLACE FUNCTION control.set_quota(by_workspace bigint, wanted text, most_events bigint, most_bytes bigint, most_projects bigint)
+-- What earlier versions had in the place of the next.
+DROP FUNCTION IF EXISTS control.set_quota(bigint, text, bigint, bigint, bigint);
+
+-- Changes the limits that are named: {"events", "bytes", "projects"}, null for none. Out: all three; no row where there is nothing to limit.
+CREATE OR REPLACE FUNCTION control.set_quota(by_workspace bigint, wanted text, limits jsonb)
+RETURNS TABLE (events bigint, bytes bigint, projects bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    found_id bigint := control.find_governed(by_workspace, wanted);
+BEGIN
+    IF found_id IS NULL OR NOT control.operates(by_workspace) THEN
+        RETURN;
+    END IF;
+    INSERT INTO control.quota (workspace_id) VALUES (found_id) ON CONFLICT (workspace_id) DO NOTHING;
+    RETURN QUERY UPDATE control.quota AS q SET
+        events = CASE WHEN limits ? 'events' THEN (limits ->> 'events')::bigint ELSE q.events END,
+        bytes = CASE WHEN limits ? 'bytes' THEN (limits ->> 'bytes')::bigint ELSE q.bytes END,
+        projects = CASE WHEN limits ? 'projects' THEN (limits ->> 'projects')::bigint ELSE q.projects END
+        WHERE q.workspace_id = found_id
+        RETURNING q.events, q.bytes, q.projects;
+END
+$$;
+
+-- Called before the first project of a workspace that is to be deleted goes. Out: whether there is one.
+CREATE OR REPLACE FUNCTION control.begin_closing(by_workspace bigint, wanted text)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     found_id bigint := control.find_governed(by_workspace, wanted);
 BEGIN
-    IF found_id IS NULL OR NOT control.operates(by_workspace) THEN
-        RETURN false;
+    IF found_id IS NOT NULL THEN
+        PERFORM control.leave_operator(found_id);
     END IF;
-    PERFORM control.limit_workspace(found_id, most_events, most_bytes, most_projects);
-    RETURN true;
+    RETURN found_id IS NOT NULL;
 END
 $$;
 

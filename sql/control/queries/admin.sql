@@ -52,6 +52,10 @@ SELECT p.slug AS project, p.name, p.created_at FROM control.project AS p WHERE p
 -- Deletes a project with all it holds: how many rows each table held.
 SELECT control.drop_project($1::bigint, $2::bigint) AS counts;
 
+-- name: leave_operator
+-- A workspace that is to be deleted is the operator's no more; the last one is refused.
+SELECT control.leave_operator($1::bigint)::text AS left;
+
 -- name: drop_workspace
 -- Deletes a workspace that has no projects, with its keys.
 SELECT control.drop_workspace($1::bigint) AS found;

@@ -59,6 +59,10 @@ SELECT revoked_at, known FROM control.end_key($1, $2, $3);
 -- Gives a person a role in a workspace: created, updated, unchanged, or null when the caller may not.
 SELECT control.set_member($1, $2, $3, $4, $5, $6, $7) AS outcome;
 
+-- name: change_member
+-- The same without an end that is named: the member's own stays, up to $7.
+SELECT outcome, expires FROM control.change_member($1, $2, $3, $4, $5, $6, $7);
+
 -- name: find_members
 -- People with a role in a workspace, those after a subject first.
 SELECT subject, role, expires_at, added_at, added_by FROM control.find_members($1, $2, $3);
@@ -101,12 +105,16 @@ SELECT control.open_workspace($1, $2, $3, $4, $5, $6, $7, $8) AS id;
 SELECT control.rename_workspace($1, $2, $3, $4) AS found;
 
 -- name: set_quota
--- What a workspace may keep.
-SELECT control.set_quota($1, $2, $3, $4, $5) AS found;
+-- What a workspace may keep: changes the limits that are named, and gives all.
+SELECT events, bytes, projects FROM control.set_quota($1, $2, $3::text::jsonb);
 
 -- name: find_usage
 -- What a workspace keeps and may keep.
 SELECT events, bytes, projects, most_events, most_bytes, most_projects FROM control.find_usage($1);
+
+-- name: begin_closing
+-- Called before a workspace's projects are deleted; the operator's last one is refused.
+SELECT control.begin_closing($1, $2) AS found;
 
 -- name: close_workspace
 -- Deletes a workspace that has no projects, with its keys.

@@ -189,7 +189,7 @@ async def test_nobody_but_the_database_counts(database: Database, project: Proje
         "UPDATE control.usage SET events = 0",
         "DELETE FROM control.quota",
         "SELECT control.limit_workspace(1, NULL, NULL, NULL)",
-        "SELECT control.set_quota(1, 'main', NULL, NULL, NULL)",
+        "SELECT control.set_quota(1, 'main', '{}')",
     ):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             await _run(database, project, statement)
