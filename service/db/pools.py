@@ -130,7 +130,7 @@ class Database:
         limit = statement_ms or self._statement_ms
         async with (
             self._connection(project) as connection,
-            named_errors(project),
+            named_errors(project, mode),
             open_transaction(connection, project, mode, self._search_path, limit),
         ):
             tx = Tx(connection, project, None, limit)

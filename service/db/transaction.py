@@ -25,6 +25,9 @@ _BEGIN: Final = {
     "read": "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
     "write": "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
 }
+# Postgres keeps plans for a connection, those by which its foreign keys delete among them. One that was made while a table was small would
+# read it whole for each deleted row once it has grown: a large page took a minute then. What writers read whole is never a table.
+_PLANS: Final = {"read": "", "write": "; SET LOCAL enable_seqscan = off"}
 # Free SQL may take locks that outlive its transaction, and Postgres cannot keep a role from it.
 _UNLOCK: Final = "SELECT pg_catalog.pg_advisory_unlock_all()"
 _SET: Final = "SELECT set_config(s.name, s.value, true) FROM unnest($1::text[], $2::text[]) AS s (name, value)"
@@ -150,7 +153,8 @@ async def open_transaction(
         async with answering(connection, SHORT_MS):
             await connection.execute(
                 f"{_BEGIN[mode]}; SET LOCAL ROLE {project.role}; SET LOCAL search_path = {project.schema}, {search_path}, pg_temp; "
-                f"SET LOCAL statement_timeout = {statement_ms:d}; SET LOCAL jit = off"
+                f"SET LOCAL statement_timeout = {statement_ms:d}; SET LOCAL jit = off; "
+                f"SET LOCAL lock_timeout = {statement_ms * 2 // 3:d}{_PLANS[mode]}"
             )
         yield connection
     except BaseException:
@@ -169,12 +173,16 @@ async def _roll_back(connection: Connection) -> None:
 
 
 @asynccontextmanager
-async def named_errors(project: ProjectRef | None = None) -> AsyncGenerator[None]:
+async def named_errors(project: ProjectRef | None = None, mode: Mode = "read") -> AsyncGenerator[None]:
     """Turns what the driver raises into the project's own errors, without the database's text."""
     try:
         yield
     except asyncpg.QueryCanceledError as error:
-        raise QueryTooSlow from error
+        raise QueryTooSlow(hint=None if mode == "read" else "Nothing was changed; try again in a moment.") from error
+    except asyncpg.LockNotAvailableError as error:
+        if project is None:  # a function of control that has a limit of its own, which its caller knows
+            raise
+        raise DatabaseBusy("Another call holds what this one waits for.", hint="Nothing was changed; try again in a moment.") from error
     except QuotaRefusal as error:
         raise quota_reached(error.detail) from error
     except asyncpg.DeadlockDetectedError as error:  # deleting a project takes every table from its readers
