@@ -53,6 +53,7 @@ class MalformedBody(MunimentError):
 
     code = "malformed_body"
     status = 400
+    hint = "Send one JSON object in UTF-8: names and texts in double quotes, no comma after the last."
 
 
 class BodyTooLarge(MunimentError):
@@ -78,7 +79,7 @@ class Unauthenticated(MunimentError):
 
 
 class Forbidden(MunimentError):
-    """The key may not do this."""
+    """The key or token may not do this."""
 
     code = "forbidden"
     status = 403
@@ -100,7 +101,7 @@ class OriginRefused(MunimentError):
 
 
 class NotFound(MunimentError):
-    """There is no such thing, or the key cannot read it."""
+    """There is no such thing, or the key or token cannot read it."""
 
     code = "not_found"
     status = 404
@@ -108,12 +109,35 @@ class NotFound(MunimentError):
 
 def no_workspace(slug: str) -> NotFound:
     """What is said of a workspace that is not there, and of one that the caller may not see."""
-    return NotFound(f"There is no workspace {slug[:80]!r} here, or the key cannot read it.")
+    return NotFound(
+        f"There is no workspace {slug[:80]!r} here, or the key or token cannot read it.",
+        hint="Leave `workspace` out for the one that the key or token belongs to; memory_status and list_projects name it.",
+    )
 
 
 def no_project(slug: str) -> NotFound:
     """The same of a project."""
-    return NotFound(f"There is no project {slug[:80]!r} here, or the key cannot read it.")
+    return NotFound(
+        f"There is no project {slug[:80]!r} here, or the key or token cannot read it.",
+        hint="list_projects (GET /workspaces/{workspace}/projects) shows those that it can.",
+    )
+
+
+def no_event(public_id: str, field: str = "") -> NotFound:
+    """What is said of an event that is not there, or not there any more."""
+    where = f"{field}: there" if field else "There"
+    return NotFound(
+        f"{where} is no event {public_id[:80]} in this project.",
+        hint="list_memory_timeline and memory_query show ids; one that was forgotten is not given again.",
+    )
+
+
+def no_page(path: str, version: int | None = None) -> NotFound:
+    """The same of a page, or of a version of it."""
+    return NotFound(
+        f"There is no page {path!r}" + (f" in version {version}." if version else "."),
+        hint="Its current version says which there were." if version else "list_pages shows the paths, by their beginning (`prefix`).",
+    )
 
 
 class ScopeMissing(MunimentError):

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
+from service.choices import choices_at
 from service.errors import InvalidSetting
 
 # `none` and HMAC are not among them: an issuer's tokens are checked by its public keys.
@@ -144,7 +145,9 @@ def _convert(name: str, value: Any) -> None:
         msgspec.convert(value, field.type, strict=False)
     except msgspec.ValidationError as error:
         reason = str(error) if "url" not in name and "key" not in name else "not text"
-        raise InvalidSetting(f"{variable_of(name)}: {reason}.", hint="docs/settings.md says what it takes.") from error
+        allowed = ", ".join(str(value) for value in choices_at(field.type))
+        hint = f"Choose of: {allowed}." if allowed else "docs/settings.md says what it takes."
+        raise InvalidSetting(f"{variable_of(name)}: {reason}.", hint=hint) from error
     check = _CHECKS.get(name)
     if check is not None and value and not check[0](value):
         raise InvalidSetting(f"{variable_of(name)}: not {check[1]}.", hint=f"Write it as {check[2]}.")

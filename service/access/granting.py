@@ -6,17 +6,14 @@ the transaction that gives (control.may_grant), so that a key that was revoked m
 
 from collections.abc import Collection
 from datetime import UTC, datetime
-from typing import Final
 
-from service.access.keys import Caller
+from service.access.keys import PERSON, Caller
 from service.errors import Forbidden, InvalidRequest
-
-_PERSON: Final = "oidc:"
 
 
 def granting_key(caller: Caller) -> str | None:
     """The key whose rights the database looks up; None for a person, whose token was checked."""
-    return None if caller.key_id.startswith(_PERSON) else caller.key_id
+    return None if caller.key_id.startswith(PERSON) else caller.key_id
 
 
 def reach_of(caller: Caller) -> list[int] | None:
@@ -35,7 +32,7 @@ def require_scopes(caller: Caller, scopes: Collection[str]) -> None:
     beyond = sorted(set(scopes) - caller.scopes)
     if beyond:
         has = ", ".join(sorted(caller.scopes))
-        raise Forbidden(f"This key does not have {', '.join(beyond)} and cannot give it.", hint=f"It can give: {has}.")
+        raise Forbidden(f"This {caller.noun} does not have {', '.join(beyond)} and cannot give it.", hint=f"It can give: {has}.")
 
 
 def limit_life(caller: Caller, wanted: datetime | None) -> datetime | None:

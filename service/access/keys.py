@@ -23,6 +23,8 @@ ALL_SCOPES: Final[tuple[Scope, ...]] = ("read", "write", "admin")
 
 _KEY: Final = re.compile(r"mun_([a-z0-9]{12})_([A-Za-z0-9_-]{43})")
 _MOST: Final = 10_000
+PERSON: Final = "oidc:"
+"""What the id of a caller begins with who came with a token; the person's subject follows."""
 _TOUCH_S: Final = 60.0
 
 
@@ -56,10 +58,19 @@ class Caller(msgspec.Struct, frozen=True):
         """The caller as operations of this scope see it: what was granted to it is there for reading alone."""
         return self if scope == "read" else msgspec.structs.replace(self, granted=())
 
+    @property
+    def noun(self) -> str:
+        """What it asks with, in words."""
+        return "token" if self.key_id.startswith(PERSON) else "key"
+
     def require(self, scope: Scope) -> None:
         """Raises `Forbidden` unless the key has the scope."""
-        if scope not in self.scopes:
-            raise Forbidden(f"This key does not have the scope `{scope}`.", hint="Use a key that has it; `muniment key create` makes one.")
+        if scope in self.scopes:
+            return
+        hint = "Use a key that has it; `muniment key create` makes one."
+        if self.noun == "token":
+            hint = "An admin of the workspace can give you a role that has it: reader, writer or admin."
+        raise Forbidden(f"This {self.noun} does not have the scope `{scope}`.", hint=hint)
 
 
 class _Grant(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ import msgspec
 import structlog
 
 from service.access.jwks import KeySet, is_safe
-from service.access.keys import ALL_SCOPES, Caller, Scope
+from service.access.keys import ALL_SCOPES, PERSON, Caller, Scope
 from service.access.memo import Memo
 from service.db.pools import Database
 from service.errors import InvalidSetting, Unauthenticated
@@ -100,7 +100,7 @@ class Tokens:
         if row is None:
             raise _refused("unknown workspace")
         return Caller(
-            key_id=f"oidc:{subject}",
+            key_id=f"{PERSON}{subject}",
             workspace_id=row["id"],
             workspace=row["slug"],
             role=row["role"],

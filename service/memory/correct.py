@@ -13,7 +13,7 @@ import msgspec
 from service.db.pools import Database
 from service.db.queries import load
 from service.db.scope import ProjectRef
-from service.errors import Conflict, InvalidRequest, NotFound, TooLong
+from service.errors import Conflict, InvalidRequest, TooLong, no_event
 from service.memory.boundaries import CONTENT_PART
 from service.memory.event_rows import LONGEST_KIND, passage_row, read_short, read_summary
 from service.memory.extract import EntityName
@@ -64,7 +64,7 @@ async def correct_event(
         async with database.read(project) as tx:
             row = await tx.fetchrow(queries["event_to_correct"].sql, number)
         if row is None:
-            raise NotFound(f"There is no event {public_id('evt', number)}.")
+            raise no_event(public_id("evt", number))
         tally = Tally(redactor)
         wanted = await _prepare(dict(row), correction, tally)
         batch = {"id": number, "author": author, **wanted}

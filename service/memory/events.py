@@ -13,7 +13,7 @@ import msgspec
 from service.db.pools import Database
 from service.db.queries import load
 from service.db.scope import ProjectRef
-from service.errors import MunimentError, NotFound
+from service.errors import MunimentError, NotFound, no_event
 from service.memory.event_rows import EventInput, EventRows, add_event, check_event, session_uuid
 from service.memory.ids import number_of, public_id, require_number
 from service.memory.redact import STANDARD, Redactor
@@ -160,7 +160,7 @@ async def delete_event(database: Database, project: ProjectRef, event_id: str) -
     async with database.write(project) as tx:
         gone = await tx.fetchval(load("project", "events")["delete_events"].sql, [number])
     if not gone:
-        raise NotFound(f"There is no event {event_id[:80]}.")
+        raise no_event(event_id)
     return [public_id("evt", each) for each in gone]
 
 

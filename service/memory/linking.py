@@ -12,7 +12,7 @@ from service.db.pools import Database
 from service.db.queries import load
 from service.db.scope import ProjectRef
 from service.db.transaction import Tx
-from service.errors import InvalidRequest, NotFound
+from service.errors import InvalidRequest, NotFound, no_event
 from service.memory.ids import number_of, public_id, require_number
 from service.memory.text import clean_name
 
@@ -81,7 +81,7 @@ async def _link_events(database: Database, project: ProjectRef, start: str, end:
         known = {row["id"] for row in await tx.fetch(load("project", "links")["find_events"].sql, list(numbers))}
         for number, field in zip(numbers, ("from", "to"), strict=True):
             if number not in known:
-                raise NotFound(f"{field}: there is no event {public_id('evt', number)}.")
+                raise no_event(public_id("evt", number), field)
         outcome = await _run(tx, name, (*numbers, *more))
     return Linked(public_id("evt", numbers[0]), public_id("evt", numbers[1]), outcome)
 

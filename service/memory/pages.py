@@ -15,7 +15,7 @@ from service.db.pools import Database
 from service.db.queries import load
 from service.db.scope import ProjectRef
 from service.db.transaction import Tx
-from service.errors import InvalidRequest, NotFound, TooLong, VersionConflict
+from service.errors import InvalidRequest, TooLong, VersionConflict, no_page
 from service.memory.event_rows import passage_row
 from service.memory.extract import EntityName
 from service.memory.ids import public_id
@@ -186,7 +186,7 @@ async def read_page(database: Database, project: ProjectRef, path: str, version:
     async with database.read(project) as tx:
         row = await tx.fetchrow(load("project", "pages")["read_page"].sql, cleaned, version)
     if row is None:
-        raise NotFound(f"There is no page {cleaned!r}" + (f" in version {version}." if version else "."))
+        raise no_page(cleaned, version)
     return Page(
         page_id=public_id("pg", row["id"]),
         path=row["path"],
@@ -219,7 +219,7 @@ async def delete_page(database: Database, project: ProjectRef, path: str, expect
     if row is not None and row["stands"] is not None:
         raise _conflict(cleaned, row["stands"])
     if row is None or row["id"] is None:
-        raise NotFound(f"There is no page {cleaned!r}.")
+        raise no_page(cleaned)
     return public_id("pg", row["id"])
 
 

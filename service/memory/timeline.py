@@ -104,7 +104,7 @@ async def _named(tx: Tx, wish: TimelineWish) -> tuple[Any, ...]:
         return ([row["id"] for row in rows],)
     session = clean_session(wish.name)
     if await tx.fetchrow(load("project", "sessions")["read_session"].sql, session) is None:
-        raise NotFound(f"session: there is no session {session[:80]!r}.")
+        raise NotFound(f"session: there is no session {session[:80]!r}.", hint="Give its name or UUID; GET …/sessions lists them.")
     return (session,)
 
 

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from service.access.keys import Caller
 from service.db.scope import ProjectRef
-from service.errors import InvalidRequest, NotFound
+from service.errors import InvalidRequest, no_event
 from service.memory.details import EventDetails, Side, find_beside, read_details
 from service.memory.ids import public_id, require_number
 from service.memory.timeline import TimelineWish, read_timeline
@@ -109,7 +109,7 @@ class _Walk:
         if request.id is not None:
             number = require_number("evt", request.id, "id")
             if not await read_details(self.services.database, self.project, [number]):
-                raise NotFound(f"There is no event {public_id('evt', number)}.")
+                raise no_event(public_id("evt", number))
             return _Start([number])
         if request.entity is not None:
             wish = TimelineWish(source="entity", name=request.entity, limit=max(self.limit, STARTS))

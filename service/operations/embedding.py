@@ -110,7 +110,10 @@ async def set_embedding(services: Services, caller: Caller, request: SetEmbeddin
     if request.provider in ("none", "local"):
         given = (request.model, request.url, request.key, request.dim, request.window, request.query_prefix, request.document_prefix)
         if any(given):
-            raise InvalidRequest(f"provider: {request.provider} takes nothing else.")
+            raise InvalidRequest(
+                f"provider: {request.provider} takes nothing else.",
+                hint="Leave model, url, key, dim, window and the prefixes out, or name the provider that they are for.",
+            )
     check_host(services.settings, request.provider, request.url)
     sealed, key = _key_of(services, caller, request, await _current(services, caller))
     options = ProviderOptions(

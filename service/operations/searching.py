@@ -97,7 +97,7 @@ def _scope_notes(scope: ResolvedScope) -> list[str]:
 async def query_memory_graph(services: Services, caller: Caller, request: QueryMemoryGraph) -> GraphAnswer:
     settings = services.settings
     if not settings.graph:
-        raise NotFound("Graph queries are off on this server.")
+        raise NotFound("Graph queries are off on this server.", hint="memory_query and find_memory_connections answer without them.")
     project = await services.scopes.one(caller, request.workspace, request.project)
     async with fitting_embedders(services, [project]) as (embed,):
         return await run_query(services.database, project, request.query, request.params, embed=embed, limits=graph_limits(settings))

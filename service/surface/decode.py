@@ -13,10 +13,11 @@ from typing import Any, Final
 import msgspec
 from msgspec import inspect
 
+from service.choices import choices_at
 from service.errors import InvalidRequest, MalformedBody
 from service.operations.operation import Operation
 from service.surface.json_body import clean_value, parse_json
-from service.surface.wording import describe_error
+from service.surface.wording import describe_error, is_choice, place_of
 
 _TEXTUAL: Final = (inspect.StrType, inspect.AnyType, inspect.DateTimeType, inspect.DateType, inspect.UUIDType, inspect.EnumType)
 _TRUTH: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
@@ -40,7 +41,7 @@ def read_arguments(operation: Operation, raw: Mapping[str, Any]) -> Any:
     try:
         return msgspec.convert(given, operation.request)
     except msgspec.ValidationError as error:
-        raise InvalidRequest(describe_error(str(error)), hint=f"{operation.name} takes: {', '.join(fields)}.") from error
+        raise _unreadable(operation, str(error), fields) from error
 
 
 @lru_cache(256)
@@ -80,6 +81,14 @@ def takes_text(kind: inspect.Type) -> bool:
     if isinstance(kind, inspect.LiteralType):
         return any(isinstance(value, str) for value in kind.values)
     return isinstance(kind, _TEXTUAL)
+
+
+def _unreadable(operation: Operation, complaint: str, fields: Mapping[str, inspect.Field]) -> InvalidRequest:
+    """The refusal; where few values are allowed it lists them."""
+    allowed = [str(value) for value in choices_at(operation.request, place_of(complaint))] if is_choice(complaint) else []
+    if not allowed:
+        return InvalidRequest(describe_error(complaint), hint=f"{operation.name} takes: {', '.join(fields)}.")
+    return InvalidRequest(describe_error(complaint), hint=f"Choose of: {', '.join(allowed)}.", allowed_values=allowed)
 
 
 def _unknown(operation: Operation, name: str, fields: Mapping[str, inspect.Field]) -> InvalidRequest:

@@ -43,7 +43,10 @@ def require_size(size: int, limit: int) -> None:
     """Raises `BodyTooLarge`, which names the limit."""
     if size > limit:
         raise BodyTooLarge(
-            f"The body is larger than {limit} bytes.", hint="Send several smaller requests, or raise MUNIMENT_BODY_MAX_BYTES.", limit=limit
+            f"The body is larger than {limit} bytes.",
+            hint="Send less at once: a long text as several pages or events, a batch as several. The server's MUNIMENT_BODY_MAX_BYTES sets "
+            "the limit.",
+            limit=limit,
         )
 
 

@@ -27,9 +27,22 @@ def describe_error(text: str) -> str:
         return f"{_join(where, missing['name'])}: must be given."
     if unknown := _UNKNOWN.fullmatch(what):
         return f"{_join(where, unknown['name'])}: there is no such field."
+    if is_choice(what):
+        what = f"{what.removeprefix('Invalid enum value').strip()} is none of the values that are allowed"
     worded = _TYPES.sub(lambda found: " or ".join(_WORDS.get(part, part) for part in found[1].split(" | ")), what)
     worded = worded[:1].lower() + worded[1:]
     return f"{where}: {worded}." if where else f"{worded}."
+
+
+def is_choice(text: str) -> bool:
+    """Whether the complaint is of a value that is none of few."""
+    return text.startswith("Invalid enum value")
+
+
+def place_of(text: str) -> str:
+    """The place that a complaint names; empty for the whole."""
+    match = _AT.fullmatch(text)
+    return (match["where"] or "") if match else ""
 
 
 def _join(where: str, name: str) -> str:
