@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from typing import Any, Final
 
 import msgspec
@@ -27,17 +28,23 @@ from service.memory.sessions import page_path, renew_page
 
 EVENTS_A_BATCH: Final = 500
 LONGEST_S: Final = 40.0
+MOST_NAMED: Final = 10
 _NO_LINK: Final = ("id", "author", "passages", "entities", "tags", "sessions")
 
 
 class Receipt(msgspec.Struct, frozen=True):
-    """What was forgotten: rows by kind, and when. `complete` is false when time ran out: the same call again goes on."""
+    """What was forgotten: rows by kind, and when. `complete` is false when time ran out: the same call again goes on.
+
+    `authors` are those, as events and pages name them, whose texts went; `missing` the ids under which there was nothing.
+    """
 
     forgotten: str
     counts: dict[str, int]
     at: datetime
     complete: bool
     project: str
+    authors: list[str] = []
+    missing: list[str] = []
 
 
 class Forgetting:
@@ -53,10 +60,14 @@ class Forgetting:
     async def events(self, ids: Sequence[str]) -> Receipt:
         """Events with the other parts of their contents; raises `NotFound` when there is none of them."""
         numbers = [require_number("evt", each, "ids") for each in ids]
+        async with self._database.read(self._project) as tx:
+            there = {row["id"] for row in await tx.fetch(load("project", "links")["find_events"].sql, numbers)}
+        missing = list(dict.fromkeys(public_id("evt", number) for number in numbers if number not in there))
         for start in range(0, len(numbers), EVENTS_A_BATCH):
             async with self._writing() as tx:
                 await self._delete_events(tx, numbers[start : start + EVENTS_A_BATCH])
-        return self._receipt("events", bool(self._gone["event"]), "There are no such events.")
+        receipt = self._receipt("events", bool(self._gone["event"]), "There are no such events.")
+        return msgspec.structs.replace(receipt, missing=missing)
 
     async def page(self, path: str) -> Receipt:
         """A page with all its versions."""
@@ -88,11 +99,31 @@ class Forgetting:
                 await tx.execute(self._queries["delete_entity"].sql, number)
         return self._receipt("entity", row is not None, f"There is no entity {entity_id[:80]}.")
 
-    async def author(self, author: str) -> Receipt:
+    async def author(self, *names: str, hinted: bool = True) -> Receipt:
         """All that one author wrote: events, corrections, texts of pages, and claims about what others wrote.
 
-        An event or a page falls back to the newest text that somebody else gave it; where there is none it is deleted.
+        An event or a page falls back to the newest text that somebody else gave it; where there is none it is deleted. `names` are the
+        forms in which the author may stand. Raises `NotFound`, which names authors who are here if it may.
         """
+        complete, found = True, list[str]()
+        for name in names:
+            before = self._gone.total()
+            complete = complete and await self._forget_author(name)
+            found += [name] * (self._gone.total() > before)
+        if not found:
+            raise NotFound("Nothing here was written by this author.", hint=await self._authors(names) if hinted else None)
+        return msgspec.structs.replace(self._receipt("author", True, "", complete), authors=found)
+
+    async def _authors(self, names: Sequence[str]) -> str:
+        """Authors who are here, the likeliest first."""
+        async with self._database.read(self._project) as tx:
+            known = [row["author"] for row in await tx.fetch(self._queries["authors"].sql)]
+        wanted = names[0].casefold()
+        near = [name for name in known if wanted and wanted in name.casefold()] + get_close_matches(names[0], known, MOST_NAMED, 0.5)
+        shown = ", ".join(list(dict.fromkeys([*near, *known]))[:MOST_NAMED]) or "nobody"
+        return f"A person stands as oidc: with the token's subject, a key with its id. Authors here: {shown}."
+
+    async def _forget_author(self, author: str) -> bool:
         complete = (
             await self._take_back_corrections(author)
             and await self._delete_all("events_of_author", author)
@@ -105,7 +136,7 @@ class Forgetting:
                 for row in sessions:
                     await self._leave_session(tx, row["session"])
                 self._count(await tx.fetchrow(self._queries["delete_claims"].sql, author))
-        return self._receipt("author", self._gone.total() > 0, "Nothing here was written by this author.", complete)
+        return complete
 
     async def _take_back_corrections(self, author: str) -> bool:
         """Gives events that this author corrected the text that stood before; whether there was time for all."""

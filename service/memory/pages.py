@@ -76,7 +76,8 @@ class SavedPage(msgspec.Struct, frozen=True, omit_defaults=True):
 class Page(msgspec.Struct, frozen=True):
     """A page in one of its versions. `links` are the pages it names, `backlinks` the paths of those that name it.
 
-    `truncated`: not all had room, as `notes` say; `start` is the character at which the body begins.
+    `truncated`: there is more, as `notes` say. `length` is that of the whole body in characters; this piece of it begins at `start`, and
+    the next one at `next_start`, which is null at the end.
     """
 
     page_id: str
@@ -93,6 +94,8 @@ class Page(msgspec.Struct, frozen=True):
     links: list[str]
     backlinks: list[str]
     start: int = 0
+    length: int = 0
+    next_start: int | None = None
     truncated: bool = False
     notes: list[str] = []
 
@@ -201,6 +204,7 @@ async def read_page(database: Database, project: ProjectRef, path: str, version:
         aliases=row["aliases"],
         links=row["links"],
         backlinks=row["backlinks"],
+        length=len(row["body"]),
     )
 
 

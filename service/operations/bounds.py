@@ -69,7 +69,7 @@ def _cut(operation: Operation, answer: Any, limit: int) -> Any:
     room = limit - (size - sum(sizes.values())) - NOTE_ROOM
     for waiting, name in zip(range(len(sizes), 0, -1), sorted(sizes, key=sizes.__getitem__), strict=True):
         items = found[name]
-        kept = _fitting(items, room // waiting)
+        kept = fitting(items, room // waiting)
         room -= size_of(items[:kept])
         if kept < len(items):
             note = f"{name} cut to the first {kept} of {len(items)}, since answers have at most {limit} bytes; {operation.less}"
@@ -79,7 +79,7 @@ def _cut(operation: Operation, answer: Any, limit: int) -> Any:
     return answer
 
 
-def _fitting(items: Sequence[Any], room: int) -> int:
+def fitting(items: Sequence[Any], room: int) -> int:
     """How many of the first items have room, with their commas."""
     for number, item in enumerate(items):
         room -= size_of(item) + 1

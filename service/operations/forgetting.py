@@ -6,7 +6,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from service.access.keys import Caller
+from service.access.keys import PERSON, Caller
 from service.errors import InvalidRequest
 from service.memory.forget import Forgetting, Receipt
 from service.operations.operation import Operation, Route, Services
@@ -23,7 +23,10 @@ class Forget(msgspec.Struct, frozen=True, kw_only=True):
     path: Annotated[str | None, Meta(description="The path of a page; all its versions go.")] = None
     session: Annotated[str | None, Meta(description="The name or UUID of a session: its events, its page and itself.")] = None
     entity: Annotated[str | None, Meta(description="The id of an entity, such as ent_7; the events that name it stay.")] = None
-    author: Annotated[str | None, Meta(description="An author as events and pages name it: all that this author wrote.")] = None
+    author: Annotated[
+        str | None,
+        Meta(description="All that one author wrote: the subject of a person's tokens, alone or as oidc:SUBJECT, or the id of a key."),
+    ] = None
     workspace: Workspace = None
     project: Project = None
 
@@ -48,7 +51,8 @@ async def forget(services: Services, caller: Caller, request: Forget) -> Receipt
         case (None, None, None, str(entity), None):
             return await run.entity(entity)
         case (None, None, None, None, str(author)):
-            return await run.author(author)
+            forms = [author] if author.startswith(PERSON) else [author, f"{PERSON}{author}"]
+            return await run.author(*forms, hinted="read" in caller.scopes)
         case _:
             raise InvalidRequest(
                 "Give exactly one of ids, path, session, entity and author.", hint=f"`ids` takes 1 to {MOST_IDS:,} events."

@@ -11,7 +11,7 @@ from service.db.scope import ProjectRef
 from service.errors import InvalidRequest
 from service.memory import events, lookup, pages
 from service.memory.cursors import seal, unseal
-from service.operations.bounds import NOTE_ROOM, cut_text, size_of
+from service.operations.bounds import NOTE_ROOM, cut_text, fitting, size_of
 from service.operations.operation import Operation, Route, Services, Tool
 from service.operations.writing import Project, Version, Workspace
 from service.tenants.governing import read_usage
@@ -28,11 +28,13 @@ class GetMemoryContent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryContent(msgspec.Struct, frozen=True):
-    """The events in the order asked for; `missing` are the ids under which there is none. `truncated`: not all had room, as `notes` say."""
+    """The events in the order asked for; `missing` are the ids under which there is none, `next_ids` those that had no room: ask for them
+    next. `truncated`: not all had room, as `notes` say."""
 
     events: list[events.EventContent]
     missing: list[str]
     project: str
+    next_ids: list[str] = []
     truncated: bool = False
     notes: list[str] = []
 
@@ -135,7 +137,12 @@ async def get_memory_content(services: Services, caller: Caller, request: GetMem
     if len(request.ids) > events.MOST_IDS:
         raise InvalidRequest(f"ids: at most {events.MOST_IDS}, not {len(request.ids)}.")
     found, missing = await events.read_events(services.database, project, request.ids)
-    return MemoryContent(found, missing, project.name)
+    most = services.settings.answer_max_bytes
+    kept = fitting(found, most - NOTE_ROOM - 2 * size_of(request.ids))
+    if kept in (0, len(found)):
+        return MemoryContent(found, missing, project.name)
+    note = f"events cut to the first {kept} of {len(found)}, since answers have at most {most} bytes; go on with next_ids."
+    return MemoryContent(found[:kept], missing, project.name, [event.id for event in found[kept:]], truncated=True, notes=[note])
 
 
 async def read_page(services: Services, caller: Caller, request: ReadPage) -> pages.Page:
@@ -151,9 +158,10 @@ def _piece(page: pages.Page, start: int, limit: int) -> pages.Page:
     if len(body) == len(page.body):
         return page
     end = start + len(body)
-    note = f"body: characters {start} to {end} of {len(page.body)}"
-    note += f"; go on with start={end}, and do not write the page back without the rest" if end < len(page.body) else ""
-    return msgspec.structs.replace(page, body=body, start=start, truncated=True, notes=[note])
+    more = end < len(page.body)
+    note = f"body: characters {start} to {end} of {len(page.body)}" if body else f"body: it ends at character {len(page.body)}"
+    note += f"; go on with start={end}, and do not write the page back without the rest" if more else ""
+    return msgspec.structs.replace(page, body=body, start=start, next_start=end if more else None, truncated=more, notes=[note])
 
 
 async def list_pages(services: Services, caller: Caller, request: ListPages) -> PageList:
@@ -221,7 +229,10 @@ OPERATIONS = (
         lists=("events",),
         less="ask for the others in another call.",
         routes=(Route("GET", "/workspaces/{workspace}/projects/{project}/events"),),
-        tool=Tool(title="Read memories", description="The full content of events by id, with their entities, tags and threads."),
+        tool=Tool(
+            title="Read memories",
+            description="Events whole, by id, with entities, tags and threads. What has no room is named in next_ids: ask for those next.",
+        ),
     ),
     Operation(
         name="read_page",
@@ -233,7 +244,11 @@ OPERATIONS = (
         lists=("backlinks", "links"),
         less="query_memories_with_sql lists the links of a page.",
         routes=(Route("GET", "/workspaces/{workspace}/projects/{project}/pages/{path*}"),),
-        tool=Tool(title="Read a page", description="A page by its path, with its version, its links and the pages that link to it."),
+        tool=Tool(
+            title="Read a page",
+            description="A page by its path, with its version, names and links. A long body comes in pieces: go on with start=next_start "
+            "until there is none; `length` is the whole body's.",
+        ),
     ),
     Operation(
         name="list_pages",

@@ -11,11 +11,11 @@ from service.errors import InvalidRequest
 from service.surface.incoming import header
 from service.surface.reply import Scope
 
-_VERSION: Final = re.compile(r'(?:W/)?"v([0-9]{1,9})"')
+_VERSION: Final = re.compile(r'(?:W/)?"v?([0-9]{1,9})"')
 
 
 def arguments_in_headers(scope: Scope, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """`If-Match: "v3"` is expected_version 3, `If-None-Match: *` on a write is 0, `Idempotency-Key` is ingest_key."""
+    """`If-Match: "v3"` (or `"3"`) is expected_version 3, `If-None-Match: *` on a write is 0, `Idempotency-Key` is ingest_key."""
     found: dict[str, Any] = {}
     if "expected_version" in fields:
         wanted = header(scope, b"if-match")
@@ -34,7 +34,7 @@ def arguments_in_headers(scope: Scope, fields: Mapping[str, Any]) -> dict[str, A
 
 def etag_of(answer: Any) -> str | None:
     """The ETag of an answer that has a version and is whole."""
-    if getattr(answer, "truncated", False):
+    if getattr(answer, "truncated", False) or getattr(answer, "start", 0):
         return None
     version = getattr(answer, "version", None)
     return f'"v{version}"' if isinstance(version, int) else None

@@ -15,6 +15,13 @@ SELECT e.id FROM m_0.event AS e WHERE e.session = $1::text ORDER BY e.id LIMIT $
 -- Up to $2 events that one author wrote.
 SELECT e.id FROM m_0.event AS e WHERE e.author = $1::text ORDER BY e.id LIMIT $2::integer;
 
+-- name: authors
+-- Who wrote here.
+SELECT a.author FROM (
+    SELECT e.author FROM m_0.event AS e UNION SELECT v.author FROM m_0.event_version AS v
+    UNION SELECT p.author FROM m_0.page AS p UNION SELECT w.author FROM m_0.page_version AS w
+) AS a WHERE a.author IS NOT NULL ORDER BY a.author LIMIT 1000;
+
 -- name: corrected_by
 -- An event after $2 that one author corrected, with the newest version that somebody else wrote.
 SELECT e.id, e.session, v.kind, v.summary, v.content, v."timestamp", v.author

@@ -151,7 +151,7 @@ async def test_the_events_left_out_can_be_asked_for(reader: httpx2.AsyncClient, 
         answer = (await _ask(reader, full, "get_memory_content", {"ids": wanted})).json()
         assert [event["id"] for event in answer["events"]] == wanted[: len(answer["events"])]
         wanted, calls = wanted[len(answer["events"]) :], calls + 1
-        assert answer["truncated"] == bool(wanted)
+        assert (answer["truncated"], answer["next_ids"]) == (bool(wanted), wanted)
     assert calls > 2
 
 
@@ -160,11 +160,18 @@ async def test_a_long_page_comes_in_pieces(reader: httpx2.AsyncClient, full: Pro
     while True:
         reply = await _ask(reader, full, "read_page", {"path": "long.md", "start": len(body)})
         answer = reply.json()
-        assert (answer["start"], answer["truncated"], "etag" in reply.headers) == (len(body), True, False)
+        assert (answer["start"], answer["length"], "etag" in reply.headers) == (len(body), 80_000, False)
         assert len(reply.content) <= LIMIT
         body, pieces = body + answer["body"], pieces + 1
-        if f"go on with start={len(body)}" not in answer["notes"][0]:
+        if answer["next_start"] is None:
             break
+        assert (answer["next_start"], answer["truncated"]) == (len(body), True)
+        assert f"go on with start={len(body)}" in answer["notes"][0]
+    assert not answer["truncated"]
+    for past in (80_000, 90_000):
+        end = (await _ask(reader, full, "read_page", {"path": "long.md", "start": past})).json()
+        assert (end["body"], end["truncated"], end["next_start"], end["length"]) == ("", False, None, 80_000)
+        assert end["notes"] == ["body: it ends at character 80000"]
     assert body.strip() == ("€\n" * 40_000).strip()
     assert pieces > 5
 
