@@ -12,7 +12,7 @@ from service.db.pools import Database
 from service.db.queries import load
 from service.db.scope import ProjectRef
 from service.db.transaction import Tx
-from service.errors import InvalidRequest, NotFound, no_event
+from service.errors import Conflict, InvalidRequest, NotFound, no_event
 from service.memory.ids import number_of, public_id, require_number
 from service.memory.text import clean_name
 
@@ -30,7 +30,10 @@ class Linked(msgspec.Struct, frozen=True):
 
 
 async def link_next(database: Database, project: ProjectRef, first: str, then: str, source: Source, *, revoke: bool = False) -> Linked:
-    """Says that one event follows another, or takes it back; raises `NotFound`, and `InvalidRequest` for one event twice."""
+    """Says that one event follows another, or takes it back; raises `NotFound`.
+
+    `InvalidRequest` is for one event twice, `Conflict` for a pair that is linked the other way.
+    """
     name = "remove_next" if revoke else "add_next"
     return await _link_events(database, project, first, then, name, source)
 
@@ -82,6 +85,11 @@ async def _link_events(database: Database, project: ProjectRef, start: str, end:
         for number, field in zip(numbers, ("from", "to"), strict=True):
             if number not in known:
                 raise no_event(public_id("evt", number), field)
+        if name == "add_next" and await tx.fetchval(load("project", "links")["follows_already"].sql, *numbers):
+            raise Conflict(
+                f"{public_id('evt', numbers[1])} is followed by {public_id('evt', numbers[0])} already, and cannot follow it too.",
+                hint="Revoke that link first, with `from` and `to` the other way round, or link the other way.",
+            )
         outcome = await _run(tx, name, (*numbers, *more))
     return Linked(public_id("evt", numbers[0]), public_id("evt", numbers[1]), outcome)
 

@@ -263,6 +263,9 @@ def _entities(page: PageInput, text: str, tally: Tally, stood: StandingPage | No
         named, dropped = renew_told(stood.entities, f"{stood.title}\n{stood.body}", text)
     else:
         named, dropped = read_entities(clear_entities(page.entities or (), tally), text), None
+    # Where a path begins is the page's folder: it is a link, and no name that another page could share.
+    given = {each if isinstance(each, str) else each.name for each in page.entities or ()}
+    named = [each for each in named if each.name in given or not each.name.startswith(("./", "../"))]
     return {
         "entities": [{"name": e.name, "type": e.type, "folded": fold_name(e.name)} for e in named],
         "dropped": dropped and [{"name": e.name, "type": e.type} for e in dropped],

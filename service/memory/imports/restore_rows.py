@@ -153,32 +153,41 @@ class Restoring:
         await self._fetch("mark_due", self._tx.project.project_id)
 
     async def _event_versions(self, lines: Lines) -> Sequence[Outcome]:
-        return await self._beside("present_events", "add_event_versions", ("event_id",), "evt", lines)
+        return await self._beside("present_events", "add_event_versions", ("event_id",), ("event_id", "version"), lines)
 
     async def _next_links(self, lines: Lines) -> Sequence[Outcome]:
-        return await self._beside("present_events", "add_next_links", ("from_id", "to_id"), "evt", lines)
+        return await self._beside("present_events", "add_next_links", ("from_id", "to_id"), ("from_id", "to_id", "source"), lines)
 
     async def _resolutions(self, lines: Lines) -> Sequence[Outcome]:
-        return await self._beside("present_events", "add_resolutions", ("plan_id", "evidence_id"), "evt", lines)
+        return await self._beside(
+            "present_events", "add_resolutions", ("plan_id", "evidence_id"), ("plan_id", "evidence_id", "relation"), lines
+        )
 
     async def _page_versions(self, lines: Lines) -> Sequence[Outcome]:
-        return await self._beside("present_pages", "add_page_versions", ("page_id",), "pg", lines)
+        return await self._beside("present_pages", "add_page_versions", ("page_id",), ("page_id", "version"), lines)
 
-    async def _beside(self, present: str, add: str, names: Sequence[str], kind: Kind, lines: Lines) -> Sequence[Outcome]:
-        """Stores rows that hang on others, which must be there."""
+    async def _beside(self, present: str, add: str, names: Sequence[str], key: Sequence[str], lines: Lines) -> Sequence[Outcome]:
+        """Stores rows that hang on others, which must be there; `key` tells them apart."""
+        kind: Kind = "pg" if present == "present_pages" else "evt"
         there = {row["id"] for row in await self._fetch(present, [line.row[name] for line in lines for name in names])}
         missing = [next((line.row[name] for name in names if line.row[name] not in there), None) for line in lines]
-        await self._add(add, [line.row for line, lacks in zip(lines, missing, strict=True) if lacks is None])
-        return [Stored() if lacks is None else NotFound(f"There is no {public_id(kind, lacks)} here.") for lacks in missing]
+        rows = await self._add(add, [line.row for line, lacks in zip(lines, missing, strict=True) if lacks is None])
+        fresh = {tuple(row[name] for name in key) for row in rows}
+        return [
+            Stored(known=tuple(line.row[name] for name in key) not in fresh)
+            if lacks is None
+            else NotFound(f"There is no {public_id(kind, lacks)} here.")
+            for line, lacks in zip(lines, missing, strict=True)
+        ]
 
     async def _aliases(self, lines: Lines) -> Sequence[Outcome]:
         named = [line.row[side] for line in lines for side in ("a", "b")]
         query = load("project", "links")["number_entities"].sql
         found = [row["id"] for row in await self._tx.fetch(query, [each["name"] for each in named], [each["type"] for each in named])]
-        pairs = list(zip(found[::2], found[1::2], strict=True))
-        rows = [{**line.row, "a_id": min(pair), "b_id": max(pair)} for line, pair in zip(lines, pairs, strict=True) if None not in pair]
-        await self._add("add_aliases", rows)
-        return [Stored() if None not in pair else NotFound("One of the two entities is not here.") for pair in pairs]
+        pairs = [(min(pair), max(pair)) if None not in pair else None for pair in zip(found[::2], found[1::2], strict=True)]
+        rows = [{**line.row, "a_id": pair[0], "b_id": pair[1]} for line, pair in zip(lines, pairs, strict=True) if pair is not None]
+        fresh = {(row["a_id"], row["b_id"]) for row in await self._add("add_aliases", rows)}
+        return [Stored(known=pair not in fresh) if pair else NotFound("One of the two entities is not here.") for pair in pairs]
 
     async def _pages(self, lines: Lines) -> Sequence[Outcome]:
         outcomes = [await self._page(line) for line in lines]

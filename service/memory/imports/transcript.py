@@ -77,7 +77,7 @@ def read_transcript(file: Path, *, max_line: int = LONGEST_LINE, with_thinking: 
 
     A file without a single record is reported as a whole and not line by line.
     """
-    reader = _Reader(file, with_thinking)
+    reader = _Reader(file, with_thinking, _session_of(file, max_line))
     held: list[Report] | None = []  # what the lines before the first record were told; None once there is one
     for line in read_lines(file, max_line):
         record, report = read_record(reader.source, line)
@@ -98,6 +98,12 @@ def read_transcript(file: Path, *, max_line: int = LONGEST_LINE, with_thinking: 
         yield Report(reader.source, None, "left_out", f"Left out: {counts}.")
 
 
+def _session_of(file: Path, max_line: int) -> str:
+    """The session of the records that name none, such as a summary at the head: the first that is named, else the file's name."""
+    records = (read_record("", line)[0] for line in read_lines(file, max_line))
+    return next((record.session_id for record in records if record is not None and record.session_id), file.stem)
+
+
 def _verdict(source: str, reports: list[Report]) -> list[Report]:
     """The reports of a file without a record: one, when some line of it is of another kind."""
     if not any(report.code in NO_RECORD for report in reports):
@@ -108,10 +114,10 @@ def _verdict(source: str, reports: list[Report]) -> list[Report]:
 class _Reader:
     """What has to be remembered from line to line of one file."""
 
-    def __init__(self, file: Path, with_thinking: bool) -> None:
+    def __init__(self, file: Path, with_thinking: bool, session: str) -> None:
         self.source = clean_text(str(file))
         self.left_out: Counter[str] = Counter()
-        self._stem = file.stem
+        self._session = session
         self._with_thinking = with_thinking
         self._seen: dict[str, set[str]] = {}
         self._chains: dict[str, str] = {}
@@ -180,7 +186,7 @@ class _Reader:
         return chain
 
     def _begin(self, record: Record, kind: str, key: str, timestamp: datetime | None) -> _Draft:
-        session = clean_name(record.session_id or self._stem)[:_LONGEST_SESSION]
+        session = clean_name(record.session_id or self._session)[:_LONGEST_SESSION]
         draft = _Draft(kind, key, session, timestamp, ("sub-agent",) if record.is_sidechain else ())
         self._pending.append(draft)
         return draft

@@ -29,6 +29,10 @@ SELECT e.id, e.name, e.type FROM m_0.entity AS e WHERE e.id = $1::bigint OR ($1:
 -- One event follows another.
 INSERT INTO m_0.next_link (from_id, to_id, source) VALUES ($1::bigint, $2::bigint, $3::text) ON CONFLICT DO NOTHING RETURNING 'created' AS outcome;
 
+-- name: follows_already
+-- Whether the second of two events is followed by the first.
+SELECT EXISTS (SELECT FROM m_0.next_link AS l WHERE l.from_id = $2::bigint AND l.to_id = $1::bigint) AS back;
+
 -- name: remove_next
 -- One event follows another no more.
 DELETE FROM m_0.next_link AS l WHERE l.from_id = $1::bigint AND l.to_id = $2::bigint AND l.source = $3::text RETURNING 'revoked' AS outcome;

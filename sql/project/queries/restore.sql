@@ -118,7 +118,7 @@ ON CONFLICT DO NOTHING RETURNING event_id, version;
 -- What follows what, as far as it is not there yet.
 INSERT INTO m_0.next_link (from_id, to_id, source)
 SELECT l.from_id, l.to_id, l.source FROM jsonb_to_recordset($1::jsonb) AS l (from_id bigint, to_id bigint, source text)
-ON CONFLICT DO NOTHING;
+ON CONFLICT DO NOTHING RETURNING from_id, to_id, source;
 
 -- name: add_resolutions
 -- What realized which plan, as far as nothing is known of the pair.
@@ -126,14 +126,14 @@ INSERT INTO m_0.resolution (plan_id, evidence_id, relation, asserted_at, asserte
 SELECT r.plan_id, r.evidence_id, r.relation, r.asserted_at, r.asserted_by, r.revoked_at
 FROM jsonb_to_recordset($1::jsonb) AS r (plan_id bigint, evidence_id bigint, relation text, asserted_at timestamptz, asserted_by text,
     revoked_at timestamptz)
-ON CONFLICT DO NOTHING;
+ON CONFLICT DO NOTHING RETURNING plan_id, evidence_id, relation;
 
 -- name: add_aliases
 -- Names that mean one thing, the pairs that are not there yet.
 INSERT INTO m_0.alias (a_id, b_id, confidence, asserted_by, asserted_at)
 SELECT s.a_id, s.b_id, s.confidence, s.asserted_by, s.asserted_at
 FROM jsonb_to_recordset($1::jsonb) AS s (a_id bigint, b_id bigint, confidence real, asserted_by text, asserted_at timestamptz)
-ON CONFLICT DO NOTHING;
+ON CONFLICT DO NOTHING RETURNING a_id, b_id;
 
 -- name: find_page
 -- A page by path, and whether this text is or was one of its versions.
@@ -162,7 +162,7 @@ INSERT INTO m_0.page_version (page_id, version, title, body, author, created_at)
 SELECT v.page_id, v.version, v.title, v.body, v.author, v.created_at
 FROM jsonb_to_recordset($1::jsonb) AS v (page_id bigint, version integer, title text, body text, author text, created_at timestamptz)
 JOIN m_0.page AS p ON p.id = v.page_id AND v.version < p.version
-ON CONFLICT DO NOTHING;
+ON CONFLICT DO NOTHING RETURNING page_id, version;
 
 -- name: present_pages
 -- Which of these pages there are.

@@ -35,7 +35,7 @@ async def test_what_is_left_out_stays(client: httpx2.AsyncClient, base: str, pag
     written = await client.put(page, json={"body": before["body"] + "\n\nThen give up.", "expected_version": 1})
     assert (written.json()["version"], written.json()["outcome"]) == (2, "updated")
     after = await read(client, page)
-    assert {name for name in before if before[name] != after[name]} <= {"body", "version", "current_version", "updated_at"}
+    assert {name for name in before if before[name] != after[name]} <= {"body", "length", "version", "current_version", "updated_at"}
     assert (await client.get(f"{base}/pages/other.md")).json()["links"] == ["retries.md"]
 
 
@@ -90,3 +90,36 @@ async def test_an_export_keeps_the_aliases(client: httpx2.AsyncClient, base: str
     sent = await client.post(f"{root}/projects/copy/import", content=content, headers={"content-type": "application/x-ndjson"})
     assert not [each for each in sent.json()["results"] if "error" in each], sent.text
     assert (await read(client, f"{root}/projects/copy/pages/retries.md"))["aliases"] == (await read(client, page))["aliases"]
+
+
+async def test_a_relative_link_is_no_name(client: httpx2.AsyncClient, base: str) -> None:
+    await client.put(f"{base}/pages/team/on-call.md", json={"body": "See [cron](../ops/cron.md) and `../ops/run.sh`, or src/cart.py."})
+    page = await read(client, f"{base}/pages/team/on-call.md")
+    assert [entity["name"] for entity in page["entities"] if entity["name"].startswith(".")] == []
+    assert "src/cart.py" in {entity["name"] for entity in page["entities"]}
+    await client.put(f"{base}/pages/ops/cron.md", json={"body": "Cron."})
+    assert (await read(client, f"{base}/pages/team/on-call.md"))["links"] == ["ops/cron.md"]
+
+
+async def test_two_events_do_not_follow_each_other(client: httpx2.AsyncClient, base: str) -> None:
+    await client.post(f"{base}/events:batch", json={"events": [{"summary": "one"}, {"summary": "two"}]})
+    link = {"relation": "NEXT", "from": "evt_1", "to": "evt_2"}
+    back = {"relation": "NEXT", "from": "evt_2", "to": "evt_1"}
+    assert (await client.post(f"{base}/links", json=link)).json()["outcome"] == "created"
+    assert (await client.post(f"{base}/links", json=back)).status_code == 409
+    await client.post(f"{base}/links", json={**link, "revoke": True})
+    assert (await client.post(f"{base}/links", json=back)).json()["outcome"] == "created"
+
+
+async def test_an_export_that_is_there_already_is_said_to_be(client: httpx2.AsyncClient, base: str) -> None:
+    events = [{"summary": "one", "entities": ["a", "b"]}, {"summary": "two", "previous": "evt_1", "resolves": ["evt_1"]}]
+    for event in events:
+        await client.post(f"{base}/events", json=event)
+    await client.post(f"{base}/links", json={"relation": "SAME_AS", "from": "a", "to": "b"})
+    for body in ("one", "two"):
+        await client.put(f"{base}/pages/p.md", json={"body": body})
+    content = "\n".join((await client.get(f"{base}/export")).text.splitlines()[1:-1]).encode()
+    sent = await client.post(f"{base}/import", content=content, headers={"content-type": "application/x-ndjson"})
+    kinds = [line for line in content.decode().splitlines() if '"line":"next_link"' in line or '"line":"alias"' in line]
+    assert len(kinds) == 2
+    assert [each for each in sent.json()["results"] if not each.get("known")] == []

@@ -267,3 +267,10 @@ def test_no_line_stops_the_import(tmp_path: Path, lines: list[bytes]) -> None:
     assert events[-1].content == "the last one"
     assert Counter(event.ingest_key for event in events).most_common(1)[0][1] == 1
     assert all(len(event.summary) <= 500 and event.content for event in events)
+
+
+def test_a_line_without_a_session_belongs_to_that_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "renamed.jsonl"
+    file.write_bytes(working_session().write(tmp_path).read_bytes())
+    events, _ = read(file)
+    assert {event.session for event in events} == {SESSION}
