@@ -11,8 +11,9 @@ from service.db.scope import ProjectRef
 from service.errors import InvalidRequest
 from service.memory import events, lookup, pages
 from service.memory.cursors import seal, unseal
-from service.operations.bounds import NOTE_ROOM, cut_text, fitting, size_of
+from service.operations.bounds import NOTE_ROOM, fitting, size_of
 from service.operations.operation import Operation, Route, Services, Tool
+from service.operations.pieces import piece_of
 from service.operations.writing import Project, Version, Workspace
 from service.tenants.governing import read_usage
 
@@ -148,20 +149,7 @@ async def get_memory_content(services: Services, caller: Caller, request: GetMem
 async def read_page(services: Services, caller: Caller, request: ReadPage) -> pages.Page:
     project = await services.scopes.one(caller, request.workspace, request.project)
     page = await pages.read_page(services.database, project, request.path, request.version)
-    return _piece(page, request.start, services.settings.answer_max_bytes)
-
-
-def _piece(page: pages.Page, start: int, limit: int) -> pages.Page:
-    """The page with as much of its body as an answer holds; half of it is enough for everything else."""
-    others = size_of(msgspec.structs.replace(page, body="")) + NOTE_ROOM
-    body = cut_text(page.body[start:], limit - min(others, limit // 2))
-    if len(body) == len(page.body):
-        return page
-    end = start + len(body)
-    more = end < len(page.body)
-    note = f"body: characters {start} to {end} of {len(page.body)}" if body else f"body: it ends at character {len(page.body)}"
-    note += f"; go on with start={end}, and do not write the page back without the rest" if more else ""
-    return msgspec.structs.replace(page, body=body, start=start, next_start=end if more else None, truncated=more, notes=[note])
+    return piece_of(page, request.start, services.settings.answer_max_bytes)
 
 
 async def list_pages(services: Services, caller: Caller, request: ListPages) -> PageList:
