@@ -21,6 +21,7 @@ from service.operations import CATALOGUE
 from service.operations.operation import Services
 from service.operations.perform import perform
 from service.settings import Settings
+from tests.integration.embed.misbehaving import KEY, Misbehaving
 from tests.integration.embed.test_backfill import Letters
 
 PEPPER = "a pepper for tests"
@@ -65,3 +66,8 @@ class House:
     async def close(self) -> None:
         await self.providers.close()
         await self.read_by_worker.close()
+
+
+def own(server: Misbehaving, **more: Any) -> dict[str, Any]:
+    """Settings of a workspace's own provider that lead to a server of the tests."""
+    return {"provider": "openai", "model": "m", "url": f"{server.url}/v1", "key": KEY, **more}
