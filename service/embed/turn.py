@@ -72,7 +72,11 @@ class Turns:
             retried = rows or await self._owner.fetch(self._project["retry_passages"].sql, space, BATCH, project=project)
             if not retried:
                 break
-            await self._embed(turn, space, turn.provider, retried)
+            try:
+                await self._embed(turn, space, turn.provider, retried)
+            except EmbeddingUnavailable:
+                await self._count(turn)  # what was stored before is shown all the same
+                raise
             if rows:
                 after = rows[-1]["id"]
         else:

@@ -118,6 +118,21 @@ async def test_a_provider_that_was_away_is_asked_again(memory: Memory, fresh: Pr
     assert (await _coverage(memory, fresh))["embedded"] == 20
 
 
+async def test_what_a_provider_gave_before_it_went_away_is_counted(memory: Memory, fresh: ProjectRef, owner: OwnerDatabase) -> None:
+    await memory.save(fresh, [{"summary": f"event {n}"} for n in range(70)])
+
+    class Leaving(Letters):
+        async def embed_documents(self, texts: Sequence[str]) -> list[Embedded]:
+            given = await super().embed_documents(texts)
+            self.away = True
+            return given
+
+    await _drain(Backfill(owner, Leaving()))
+    state = (await read_status(memory.database, fresh)).embedding
+    assert state.passages["embedded"] == 64
+    assert [space.vectors for space in state.spaces if space.current] == [64]
+
+
 async def test_two_workers_share_and_do_nothing_twice(memory: Memory, projects: Projects, server: EmbeddedServer) -> None:
     several = [projects.make(dim=3) for _ in range(6)]
     for each in several:
