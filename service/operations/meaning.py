@@ -14,7 +14,7 @@ from msgspec import Meta
 from service.access.keys import Caller
 from service.db.scope import ProjectRef
 from service.errors import InvalidRequest
-from service.graph.answer import GraphAnswer, Truncation
+from service.graph.answer import NOT_COVERED, GraphAnswer, Truncation
 from service.graph.run import run_query
 from service.memory.details import EventDetails, Named, Thread, read_details, read_threads
 from service.operations.operation import Operation, Route, Services, Tool
@@ -140,6 +140,7 @@ async def find_by_meaning(
     if len(text) > LONGEST:
         notes.append(f"Only the first {LONGEST} characters of the query were taken into account.")
     if any(cut.reason == "no_embedding" for cut in found.truncated):
+        notes = [note for note in notes if note != NOT_COVERED]
         notes.append("Nothing can be found by meaning now: memory_query finds by words and names.")
     return found, notes
 

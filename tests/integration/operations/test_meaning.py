@@ -74,6 +74,7 @@ async def test_without_a_vector_the_answer_says_so(desk: Desk, reason: str) -> N
     answer = await desk.ask("search_memory", query="unknown words")
     assert (answer.hits, answer.partial) == ([], True)
     assert [cut.reason for cut in answer.truncated] == ["no_embedding"]
+    assert not any("scoped START" in note for note in answer.notes)  # said in the words of the tool, not of the language
     assert any("memory_query" in note for note in answer.notes)
 
 
