@@ -1,4 +1,4 @@
-"""Run as a program: become the server's account, tie its life to the parent's, then turn into the given program.
+"""Run as a program: become the server's account, tie its life to the parent's, limit its memory, then turn into the given program.
 
 In: argv `parent_pid uid gid reads_all program argument…`; uid -1 keeps the account, reads_all 1 keeps the right to read
 everything. Out: the program in place of this one, or exit 71 with one line on stderr.
@@ -8,6 +8,7 @@ A program of its own because the parent has threads: Python code between fork an
 
 import ctypes
 import os
+import resource
 import signal
 import sys
 
@@ -18,6 +19,8 @@ _PR_CAP_AMBIENT_RAISE = 2
 _CAP_DAC_READ_SEARCH = 2
 _CAPABILITY_VERSION_3 = 0x20080522
 _EX_OSERR = 71
+# Of one server process, beside what all share: a query that wants more is told so. Building an index takes up to a gigabyte.
+_MOST_BYTES = 1536 * 1024 * 1024
 
 
 class _Header(ctypes.Structure):
@@ -57,6 +60,9 @@ def main() -> None:
         # After the change of account, which clears it. SIGINT is Postgres's fast and clean shutdown.
         if sys.platform == "linux":
             _checked(libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGINT), 0, 0, 0))
+            _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+            most = _MOST_BYTES if hard == resource.RLIM_INFINITY else min(_MOST_BYTES, hard)
+            resource.setrlimit(resource.RLIMIT_DATA, (most, most))
         if os.getppid() != parent:
             sys.exit(_EX_OSERR)
         os.umask(0o077)

@@ -4,10 +4,8 @@ In: a way to launch it, the lock its processes inherit, the log. Out: a `Postmas
 """
 
 import os
-import resource
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import deque
@@ -26,7 +24,6 @@ _STOP_SECONDS = 8.0
 _ABORT_SECONDS = 3.0
 _ENDS = ((signal.SIGINT, _STOP_SECONDS), (signal.SIGQUIT, _ABORT_SECONDS), (signal.SIGKILL, _ABORT_SECONDS))
 _PAUSE_SECONDS = 0.05
-_MOST_BYTES = 1536 * 1024 * 1024  # of one server process, beside what all share; building an index takes up to a gigabyte
 _LAST_LINES = 12
 _READ_SECONDS = 1.0
 _REMEMBERED = 8
@@ -56,7 +53,7 @@ class ServerLog:
 
 def spawn(command: Sequence[str], lock: int) -> subprocess.Popen[bytes]:
     """Starts the server; its processes inherit the open lock."""
-    process = subprocess.Popen(
+    return subprocess.Popen(
         command,
         cwd="/",
         env=environment(),
@@ -67,10 +64,6 @@ def spawn(command: Sequence[str], lock: int) -> subprocess.Popen[bytes]:
         # Ctrl-C in a terminal is for Muniment, which stops the server when its own work is done.
         start_new_session=True,
     )
-    if sys.platform == "linux":  # its children have the same limit: a query that wants more is told that there is no more
-        with suppress(ProcessLookupError):
-            resource.prlimit(process.pid, resource.RLIMIT_DATA, (_MOST_BYTES, _MOST_BYTES))
-    return process
 
 
 class Postmaster:

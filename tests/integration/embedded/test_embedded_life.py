@@ -11,6 +11,7 @@ from typing import Any
 
 import asyncpg
 import psycopg
+import pytest
 import stamina
 
 from service.db.embedded import EmbeddedServer
@@ -113,6 +114,14 @@ def test_a_killed_owner_loses_nothing_and_leaves_no_server(
         with running(data) as server:
             assert rows(server.owner_url) == ["committed"]
             assert not alive(former)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system holds a process to it")
+def test_server_processes_have_a_limit_of_memory(data: Path, running: Running) -> None:
+    with running(data) as server, closing(psycopg.connect(server.owner_url)) as connection:
+        limits = Path(f"/proc/{connection.info.backend_pid}/limits").read_text()
+        (line,) = [line for line in limits.splitlines() if line.startswith("Max data size")]
+        assert line.split()[3:5] == [str(1536 * 1024 * 1024)] * 2
 
 
 def test_a_server_that_does_not_react_is_ended(
