@@ -18,6 +18,7 @@ from service.sqltool.rejection import SqlRejection
 
 LONGEST_TEXT: Final = 65_536
 MOST_TOKENS: Final = 10_000
+MOST_BRACKETS: Final = 250  # the parser takes the square of their number
 _STEPS_PER_TOKEN: Final = 20
 _PLAIN_SPACE: Final = frozenset(" \t\n\r\f")
 _ONE_STATEMENT: Final = "Send one query: SELECT, WITH … SELECT, or VALUES."
@@ -87,6 +88,8 @@ def _tokenize(text: str) -> list[Token]:
         tokens = Postgres().tokenize(text)
     except TokenError as error:
         raise SqlRejection("A quote or comment is not closed.", blocked_by="syntax", hint="Give text as params: $1, $2, …") from error
+    if sum(token.token_type is TokenType.L_BRACKET for token in tokens) > MOST_BRACKETS:
+        raise SqlRejection(f"More than {MOST_BRACKETS} brackets.", blocked_by="size", hint="Give lists as params: WHERE id = ANY($1).")
     if len(tokens) > MOST_TOKENS:
         raise SqlRejection(
             f"The query has {len(tokens)} words and signs; at most {MOST_TOKENS} are read.",

@@ -1,11 +1,10 @@
 """Searching a text for a text takes their lengths multiplied, and Postgres does not stop it in between, whatever its limit of time.
 
 So each such search is held to a product of the most characters that its sides can have, as far as the query shows: of a column of a view,
-of a literal or a value, of what is built of these. What grows with the number of rows, or from step to step, has no bound.
+of a literal or a value, of what is built of these. What grows with the number of rows, or from step to step, may be as large as any value.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import inf
 from typing import Any, Final
 
 from sqlglot import exp
@@ -18,6 +17,8 @@ from service.sqltool.rules.place import place
 from service.sqltool.views import VIEWS
 
 MOST_COMPARED: Final = 2e10  # pairs of characters: some seconds
+_LARGEST: Final = 1e9  # characters of any value
+_MOST_RANKED: Final = 2e3  # of a text query: ranking takes its square
 _MOST_NORMALIZED: Final = 1e8
 
 _LONG: Final = {"body": 1e7, "content": 5e4}
@@ -31,14 +32,16 @@ _SIDES: Final[Mapping[type[exp.Expr], str]] = {
     exp.StrPosition: "substr", exp.SplitPart: "delimiter", exp.Replace: "expression", exp.StringToArray: "expression",
     exp.Translate: "from_", exp.Trim: "expression", exp.Like: "expression", exp.ILike: "expression", exp.SimilarTo: "expression",
     exp.ArrayContainsAll: "expression", exp.ArrayContainedBy: "expression", exp.ArrayOverlaps: "expression",
+    exp.JSONBContainsAnyTopKeys: "expression", exp.JSONBContainsAllTopKeys: "expression", exp.Sub: "expression",
 }  # fmt: skip
 _SPLITS: Final = "string_to_table"
+_RANKS: Final = ("ts_rank", "ts_rank_cd")
+_LISTS: Final = (exp.Array, exp.ArrayAgg, exp.StringToArray)
 _GROWING: Final = (exp.ArrayAgg, exp.GroupConcat, exp.JSONArrayAgg, exp.JSONObjectAgg, exp.JSONBObjectAgg)
 _GROWING_NAMES: Final = ("json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg")
 _CUTS: Final[Mapping[type[exp.Expr], str]] = {exp.Left: "expression", exp.Right: "expression", exp.Substring: "length"}
 _NUMBERS: Final = (
     exp.Add,
-    exp.Sub,
     exp.Mul,
     exp.Div,
     exp.Mod,
@@ -63,12 +66,18 @@ def check(question: Question, params: Sequence[Any]) -> None:
 def _check(question: Question, lengths: "_Lengths") -> None:
     for node in question.tree.walk():
         sides = _sides(node)
+        if isinstance(node, exp.Sub) and not lengths.is_list(node.expression):
+            continue  # of numbers and times
         if sides is not None and lengths.most(sides[0]) * lengths.most(sides[1]) > MOST_COMPARED:
             raise SqlRejection(
                 "More text than can be compared in time is searched for more than a few words.",
                 blocked_by="size",
                 hint="Search a column of a view, or a part as left(x, 1000), for a text of at most 1000 characters.",
                 at=place(node),
+            )
+        if isinstance(node, exp.Anonymous) and str(node.this).lower() in _RANKS and lengths.second(node.expressions) > _MOST_RANKED:
+            raise SqlRejection(
+                "A text query is too long to rank by.", blocked_by="size", hint="Rank by at most 2000 characters of words.", at=place(node)
             )
         if isinstance(node, exp.Normalize) and lengths.most(node.this) > _MOST_NORMALIZED:
             raise SqlRejection("More text than can be normalized in time.", blocked_by="size", hint="Normalize a column.", at=place(node))
@@ -102,9 +111,14 @@ class _Lengths:
         if isinstance(node, _NUMBERS):
             return _NUMBER
         if isinstance(node, _GROWING) or (isinstance(node, exp.Anonymous) and str(node.this).lower() in _GROWING_NAMES):
-            return inf
+            return _LARGEST
         if type(node) in _CUTS and (length := _literal(node.args.get(_CUTS[type(node)]))) is not None:
             return min(length, self.most(node.this))
+        if isinstance(node, exp.Array) and any(isinstance(each, exp.Select | exp.SetOperation) for each in node.expressions):
+            return _LARGEST
+        if isinstance(node, exp.ArrayToString) or (isinstance(node, exp.Anonymous) and str(node.this).lower() == "array_replace"):
+            first, *others = node.iter_expressions()
+            return self.most(first) * max([1.0, *(self.most(each) for each in others)])
         if isinstance(node, exp.Replace | exp.RegexpReplace):
             put = node.args.get("replacement")
             return self.most(node.this) * max(1.0, self.most(put) if isinstance(put, exp.Expr) else 1.0)
@@ -114,18 +128,42 @@ class _Lengths:
             return sum(self.most(each) for each in node.expressions)
         return sum((self.most(each) for each in node.iter_expressions()), start=1.0)
 
+    def second(self, nodes: Sequence[exp.Expr]) -> float:
+        """The second of the bounds of some expressions, the largest first."""
+        return sorted((self.most(each) for each in nodes), reverse=True)[1] if len(nodes) > 1 else 0.0
+
+    def is_list(self, node: exp.Expr) -> bool:
+        """Whether it is, or may stand for, a list of values."""
+        names = [column.this for column in node.find_all(exp.Column) if isinstance(column.this, exp.Identifier)]
+        given = [each for name in names for each in self._defined.get(folded(name), ()) if each is not None]
+        return any(self._is_listed(name) for name in names) or any(
+            isinstance(part, _LISTS) or (isinstance(part, exp.Cast) and part.to.is_type(exp.DataType.Type.ARRAY))
+            for each in (node, *given)
+            for part in each.walk()
+        )
+
+    def _is_listed(self, name: exp.Identifier) -> bool:
+        value = self._value(name)
+        return isinstance(value, list | tuple | str)
+
+    def _value(self, name: exp.Identifier) -> object:
+        """The value of a parameter; None for another name, or where there is none."""
+        token = self._question.parameters.get(name.meta.get("start", -1))
+        number = int(self._question.text[token.start + 1 : token.end + 1]) if token is not None else 0
+        return self._params[number - 1] if 0 < number <= len(self._params) else None
+
     def _column(self, column: exp.Column) -> float:
         if not isinstance(column.this, exp.Identifier):
             return _ROW
         token = self._question.parameters.get(column.this.meta.get("start", -1))
         if token is not None:
             number = int(self._question.text[token.start + 1 : token.end + 1])
-            return _size(self._params[number - 1]) if number <= len(self._params) else inf
+            return _size(self._params[number - 1]) if number <= len(self._params) else _LARGEST
         name = folded(column.this)
         own = _LONG.get(name, _SHORT) if name in _OF_VIEWS else self._rows.get(name)
         given = self._given(name)
         if own is None and given is None:
-            return inf
+            return _LARGEST
         return max(own or 0.0, given or 0.0)
 
     def _given(self, name: str) -> float | None:
@@ -133,10 +171,10 @@ class _Lengths:
         if name not in self._defined:
             return None
         if name in self._open:
-            return inf
+            return _LARGEST
         if name not in self._known:
             self._open.add(name)
-            self._known[name] = max((inf if each is None else self.most(each) for each in self._defined[name]), default=inf)
+            self._known[name] = max((_LARGEST if each is None else self.most(each) for each in self._defined[name]), default=_LARGEST)
             self._open.discard(name)
         return self._known[name]
 
@@ -151,6 +189,8 @@ def _definitions(tree: exp.Expr) -> dict[str, list[exp.Expr | None]]:
         for name, each in _of_table(alias):
             found.setdefault(name, []).append(each)
     for union in tree.find_all(exp.SetOperation):  # its columns have the names of the first part
+        if isinstance(union.parent, exp.SetOperation):
+            continue
         first, *others = union.find_all(exp.Select, bfs=False)
         for number, column in enumerate(first.expressions):
             name = column.args["alias"] if isinstance(column, exp.Alias) else column.this
@@ -184,6 +224,10 @@ def _of_table(alias: exp.TableAlias) -> Iterator[tuple[str, exp.Expr | None]]:
             for row in source.expressions:
                 if column is not None:
                     yield folded(column), row.expressions[number] if isinstance(row, exp.Tuple) and number < len(row.expressions) else row
+    elif isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier):
+        for column in columns:
+            if column is not None:
+                yield folded(column), None
     elif isinstance(source, exp.Table | exp.Unnest | exp.Lateral) and not isinstance(source.this, exp.Identifier | exp.Subquery):
         values = exp.Tuple(expressions=[each.copy() for each in source.expressions]) if isinstance(source, exp.Unnest) else source.this
         for column in (alias.this, *columns):

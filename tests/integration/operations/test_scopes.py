@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from service.access.keys import Granted
 from service.access.scope import MOST_SEARCHED
 from service.errors import InvalidRequest
 from tests.conftest import Memory, Projects
@@ -50,3 +51,16 @@ async def test_a_key_without_projects_is_told(desk: Desk) -> None:
     answer = await desk.ask("memory_query", query="quay")
     assert (answer.scope.workspace, answer.scope.projects) == (desk.project.workspace, [])
     assert answer.notes == ["There is no project that this key can read."]
+
+
+async def test_what_others_let_it_read_takes_no_place_of_its_own_projects(desk: Desk, memory: Memory, projects: Projects) -> None:
+    await memory.save(desk.project, [{"summary": "the quay"}])
+    foreign = [projects.make(f"giver-{desk.project.workspace}") for _ in range(MOST_SEARCHED + 1)]
+    for project in foreign:
+        await memory.save(project, [{"summary": "the quay, later"}])
+    giver = foreign[0]
+    desk.caller = msgspec.structs.replace(desk.caller, granted=(Granted(giver.workspace_id, giver.workspace, giver.role, None),))
+    answer = await desk.ask("memory_query", query="quay", limit=100, **{"global": True})
+    assert answer.scope.projects[0] == desk.project.project
+    assert len(answer.scope.projects) == MOST_SEARCHED
+    assert desk.project.project in {hit.project for hit in answer.raw_hits}

@@ -46,6 +46,7 @@ def test_everything_else_is_refused_by_its_rule(text: str) -> None:
         "SELECT 1 FROM " + "(SELECT * FROM " * 2_000 + "pages" + ") x" * 2_000,
         "SELECT " + "CASE WHEN true THEN " * 2_000 + "1" + " END" * 2_000,
         ",".join(["SELECT 1"] * 5_000),
+        "SELECT x" + "[1]" * 1_000 + " FROM (SELECT ARRAY[1] AS x) q",
         "SELECT strpos('a', " + "||".join(["title"] * 3_000) + ") FROM pages",
         "SELECT strpos(x, x) FROM (SELECT " + ", ".join(f"c{n}||c{n} AS c{n + 1}" for n in range(800)) + ", c800 AS x, '' AS c0) AS q",
     ],
