@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.corpus import Corpus
 from bench.running import Running, fill, running
-from bench.tenants_database import Watched, print_due, print_sizes, sizes, write_out
+from bench.tenants_database import Watched, await_vacuum, print_due, print_sizes, sizes, write_out
 from bench.tenants_migrate import migrate_while_asking
 from bench.tenants_ways import Asking, Place, Tenants
 from bench.timing import Times, percentiles
@@ -85,6 +85,7 @@ def _create(server: Running, asking: Asking, tenants: Tenants, places: list[Plac
     workspaces = time.perf_counter() - began
     first, between, last = opened[:edge], opened[edge:-edge], opened[-edge:]
     write_out(server)
+    await_vacuum(server)
     times_first = _timed(tenants.make, first)
     for place in first:
         tenants.write(place)
@@ -94,6 +95,7 @@ def _create(server: Running, asking: Asking, tenants: Tenants, places: list[Plac
         list(pool.map(tenants.make, between))
     making = time.perf_counter() - began
     writing_out = write_out(server)
+    vacuuming = await_vacuum(server)
     written = between[::2] + last
     times_last = _timed(tenants.make, last)
     began = time.perf_counter()
@@ -101,7 +103,7 @@ def _create(server: Running, asking: Asking, tenants: Tenants, places: list[Plac
         list(pool.map(tenants.write, written))
     writing = time.perf_counter() - began
     print(f"{tenants.workspaces} workspaces made in {workspaces:.0f} s")
-    print(f"{len(between)} projects made in {making:.0f} s, their files synchronised in {writing_out:.0f} s more")
+    print(f"{len(between)} projects made in {making:.0f} s; files synchronised in {writing_out:.0f} s more, vacuumed in {vacuuming:.0f} s")
     print(f"a few events written to {len(written)} of them in {writing:.0f} s")
     print(f"creation, the first {edge:<12}{times_first}")
     print(f"          the last {edge:<13}{times_last}; ratio {times_last.p50 / times_first.p50:.2f}", flush=True)

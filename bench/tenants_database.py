@@ -50,6 +50,10 @@ def print_sizes(before: Sizes, after: Sizes, projects: int) -> None:
     print(f"{relations:.0f} rows of pg_class and {columns:.0f} of pg_attribute", flush=True)
 
 
+_REST_S = 3.0
+_MOST_S = 300.0
+
+
 def write_out(server: Running) -> float:
     """Has the database write to its files what it has in memory, so that it does not do so beside what is measured next; gives the seconds.
 
@@ -59,6 +63,17 @@ def write_out(server: Running) -> float:
     os.sync()
     with psycopg.connect(server.line["database"], autocommit=True) as owner:
         owner.execute("CHECKPOINT")
+    return time.perf_counter() - began
+
+
+def await_vacuum(server: Running) -> float:
+    """Waits until autovacuum has been at rest for a while, so that it does not work beside what is measured next; gives the seconds."""
+    began = rested = time.perf_counter()
+    with psycopg.connect(server.line["database"], autocommit=True) as owner:
+        while (now := time.perf_counter()) - rested < _REST_S and now - began < _MOST_S:
+            if owner.execute("SELECT FROM pg_stat_activity WHERE backend_type = 'autovacuum worker'").fetchall():
+                rested = now
+            time.sleep(0.1)
     return time.perf_counter() - began
 
 
