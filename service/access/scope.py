@@ -96,8 +96,9 @@ class Scopes:
         own, granted = ([ref.project_id for ref in found if ref.granted is granted] for granted in (False, True))
         active: set[int] = set()
         for numbers in (own, granted):  # what other workspaces let it read never takes the place of its own
-            rows = await self._database.control("find_active", numbers, MOST_SEARCHED - len(active))
-            active.update(row["id"] for row in rows)
+            if numbers and len(active) < MOST_SEARCHED:
+                rows = await self._database.control("find_active", numbers, MOST_SEARCHED - len(active))
+                active.update(row["id"] for row in rows)
         searched = tuple(ref for ref in found if ref.project_id in active)
         return ResolvedScope(workspace, searched, resolved_by, tuple(ref for ref in found if ref.project_id not in active))
 

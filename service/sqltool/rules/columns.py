@@ -18,6 +18,7 @@ from service.sqltool.rules.place import place
 from service.sqltool.views import VIEWS
 
 _OF_VIEWS: Final = {name: frozenset(column.name for column in columns) for name, columns in VIEWS.items()}
+OF_ANY_VIEW: Final = frozenset().union(*_OF_VIEWS.values())
 _OF_FUNCTIONS: Final = frozenset(("key", "value", "ordinality"))
 # What Postgres calls a column that is given no name: after the function that makes it, which is an allowed one, or the kind of expression.
 _KINDS: Final = (
@@ -38,7 +39,7 @@ class Source(msgspec.Struct, frozen=True):
 def check(question: Question) -> None:
     """Raises `SqlRejection` for a name behind an alias that no row of that alias has."""
     sources = _sources(question.tree)
-    named = frozenset().union(*_OF_VIEWS.values()) | _UNNAMED
+    named = OF_ANY_VIEW | _UNNAMED
     if not _has_nameless(question.tree):
         named |= _named(question.tree)
     for column in question.tree.find_all(exp.Column):

@@ -11,10 +11,9 @@ from sqlglot import exp
 
 from service.sqltool.parse import Question
 from service.sqltool.rejection import SqlRejection
-from service.sqltool.rules.columns import has_rows
+from service.sqltool.rules.columns import OF_ANY_VIEW, has_rows
 from service.sqltool.rules.names import folded
 from service.sqltool.rules.place import place
-from service.sqltool.views import VIEWS
 
 MOST_COMPARED: Final = 2e10  # pairs of characters: some seconds
 _LARGEST: Final = 1e9  # characters of any value
@@ -26,7 +25,7 @@ _ROW: Final = 2e7  # of a view, and more where it is a query's
 _WIDE_ROW: Final = 1e9
 _SHORT: Final = 1e3  # of the other columns of views
 _NUMBER: Final = 64.0
-_OF_VIEWS: Final = frozenset(column.name for columns in VIEWS.values() for column in columns)
+_NO_PARAMETER: Final = object()
 
 _SIDES: Final[Mapping[type[exp.Expr], str]] = {
     exp.StrPosition: "substr", exp.SplitPart: "delimiter", exp.Replace: "expression", exp.StringToArray: "expression",
@@ -103,7 +102,7 @@ class _Lengths:
         self._open: set[str] = set()
 
     def most(self, node: exp.Expr) -> float:
-        """An upper bound; infinite where there is none."""
+        """An upper bound: that of any value where there is no other."""
         if isinstance(node, exp.Column):
             return self._column(node)
         if isinstance(node, exp.Literal):
@@ -136,31 +135,24 @@ class _Lengths:
         """Whether it is, or may stand for, a list of values."""
         names = [column.this for column in node.find_all(exp.Column) if isinstance(column.this, exp.Identifier)]
         given = [each for name in names for each in self._defined.get(folded(name), ()) if each is not None]
-        return any(self._is_listed(name) for name in names) or any(
+        return any(isinstance(self._value(name), list | tuple | str) for name in names) or any(
             isinstance(part, _LISTS) or (isinstance(part, exp.Cast) and part.to.is_type(exp.DataType.Type.ARRAY))
             for each in (node, *given)
             for part in each.walk()
         )
 
-    def _is_listed(self, name: exp.Identifier) -> bool:
-        value = self._value(name)
-        return isinstance(value, list | tuple | str)
-
     def _value(self, name: exp.Identifier) -> object:
-        """The value of a parameter; None for another name, or where there is none."""
+        """The value of a parameter, which was checked to have one; `_NO_PARAMETER` for another name."""
         token = self._question.parameters.get(name.meta.get("start", -1))
-        number = int(self._question.text[token.start + 1 : token.end + 1]) if token is not None else 0
-        return self._params[number - 1] if 0 < number <= len(self._params) else None
+        return _NO_PARAMETER if token is None else self._params[int(self._question.text[token.start + 1 : token.end + 1]) - 1]
 
     def _column(self, column: exp.Column) -> float:
         if not isinstance(column.this, exp.Identifier):
             return _ROW
-        token = self._question.parameters.get(column.this.meta.get("start", -1))
-        if token is not None:
-            number = int(self._question.text[token.start + 1 : token.end + 1])
-            return _size(self._params[number - 1]) if number <= len(self._params) else _LARGEST
+        if (value := self._value(column.this)) is not _NO_PARAMETER:
+            return _size(value)
         name = folded(column.this)
-        own = _LONG.get(name, _SHORT) if name in _OF_VIEWS else self._rows.get(name)
+        own = _LONG.get(name, _SHORT) if name in OF_ANY_VIEW else self._rows.get(name)
         given = self._given(name)
         if own is None and given is None:
             return _LARGEST
