@@ -54,11 +54,8 @@ def set_quota(owner: Owner, workspace: Found, limits: Mapping[str, int | None]) 
 
     Gives what it keeps and may keep.
     """
-    row = read_usage(owner, workspace)
-    if not limits:
-        return row
-    most = [limits.get(kind, row[f"most_{kind}"]) for kind in ("events", "bytes", "projects")]
-    _one(owner, "limit_workspace", workspace.id, *most)
+    if limits:
+        _one(owner, "limit_workspace", workspace.id, msgspec.json.encode(limits).decode())
     return read_usage(owner, workspace)
 
 

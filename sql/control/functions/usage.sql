@@ -128,12 +128,20 @@ AS $$
     GROUP BY q.events, q.bytes, q.projects
 $$;
 
--- Sets all three; null is no limit. What is kept already stays.
-CREATE OR REPLACE FUNCTION control.limit_workspace(workspace bigint, most_events bigint, most_bytes bigint, most_projects bigint)
-RETURNS void
+-- What earlier versions had in the place of the next.
+DROP FUNCTION IF EXISTS control.limit_workspace(bigint, bigint, bigint, bigint);
+
+-- Changes the limits that are named: {"events", "bytes", "projects"}, null for none. What is kept already stays. Out: all three.
+CREATE OR REPLACE FUNCTION control.limit_workspace(workspace bigint, limits jsonb)
+RETURNS TABLE (events bigint, bytes bigint, projects bigint)
 LANGUAGE sql SET search_path = pg_catalog, pg_temp
 AS $$
-    INSERT INTO control.quota (workspace_id, events, bytes, projects) VALUES (workspace, most_events, most_bytes, most_projects)
-    ON CONFLICT (workspace_id) DO UPDATE SET events = excluded.events, bytes = excluded.bytes, projects = excluded.projects
+    INSERT INTO control.quota AS q (workspace_id, events, bytes, projects)
+    VALUES (workspace, (limits ->> 'events')::bigint, (limits ->> 'bytes')::bigint, (limits ->> 'projects')::bigint)
+    ON CONFLICT (workspace_id) DO UPDATE SET
+        events = CASE WHEN limits ? 'events' THEN excluded.events ELSE q.events END,
+        bytes = CASE WHEN limits ? 'bytes' THEN excluded.bytes ELSE q.bytes END,
+        projects = CASE WHEN limits ? 'projects' THEN excluded.projects ELSE q.projects END
+    RETURNING q.events, q.bytes, q.projects
 $$;
-REVOKE ALL ON FUNCTION control.limit_workspace(bigint, bigint, bigint, bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION control.limit_workspace(bigint, jsonb) FROM PUBLIC;

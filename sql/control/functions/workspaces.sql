@@ -228,13 +228,7 @@ BEGIN
     IF found_id IS NULL OR NOT control.operates(by_workspace) THEN
         RETURN;
     END IF;
-    INSERT INTO control.quota (workspace_id) VALUES (found_id) ON CONFLICT (workspace_id) DO NOTHING;
-    RETURN QUERY UPDATE control.quota AS q SET
-        events = CASE WHEN limits ? 'events' THEN (limits ->> 'events')::bigint ELSE q.events END,
-        bytes = CASE WHEN limits ? 'bytes' THEN (limits ->> 'bytes')::bigint ELSE q.bytes END,
-        projects = CASE WHEN limits ? 'projects' THEN (limits ->> 'projects')::bigint ELSE q.projects END
-        WHERE q.workspace_id = found_id
-        RETURNING q.events, q.bytes, q.projects;
+    RETURN QUERY SELECT l.events, l.bytes, l.projects FROM control.limit_workspace(found_id, limits) AS l;
 END
 $$;
 

@@ -21,8 +21,8 @@ UPDATE control.workspace AS w SET name = coalesce($2::text, w.name), slug = coal
 UPDATE control.workspace AS w SET operates = $2::boolean WHERE w.id = $1 RETURNING w.slug;
 
 -- name: limit_workspace
--- What a workspace may keep; null is no limit.
-SELECT control.limit_workspace($1::bigint, $2::bigint, $3::bigint, $4::bigint) AS done;
+-- What a workspace may keep, of what is named; null is no limit.
+SELECT l.events, l.bytes, l.projects FROM control.limit_workspace($1::bigint, $2::jsonb) AS l;
 
 -- name: find_usage
 -- What a workspace keeps and may keep.

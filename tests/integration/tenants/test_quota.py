@@ -188,7 +188,7 @@ async def test_nobody_but_the_database_counts(database: Database, project: Proje
         "SELECT control.keep_usage('m_1', -1000, -1000)",
         "UPDATE control.usage SET events = 0",
         "DELETE FROM control.quota",
-        "SELECT control.limit_workspace(1, NULL, NULL, NULL)",
+        "SELECT control.limit_workspace(1, '{}')",
         "SELECT control.set_quota(1, 'main', '{}')",
     ):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
