@@ -107,6 +107,12 @@ class NotFound(MunimentError):
     status = 404
 
 
+def reason_of(error: Exception) -> str | None:
+    """The stable word in which an error of ours says why, where it has one."""
+    reason = error.members.get("reason") if isinstance(error, MunimentError) else None
+    return None if reason is None else str(reason)
+
+
 def no_workspace(slug: str) -> NotFound:
     """What is said of a workspace that is not there, and of one that the caller may not see."""
     return NotFound(

@@ -186,7 +186,13 @@ def _is_web_address(url: str) -> bool:
 
 
 def _is_provider_address(url: str) -> bool:
-    return _is_web_address(url) and "@" not in urlsplit(url).netloc
+    from service.remote import check_url  # with the client for HTTP, which few commands need
+
+    try:
+        check_url(url)
+    except InvalidSetting:
+        return False
+    return True
 
 
 def _fits_a_header(key: str) -> bool:
@@ -202,7 +208,7 @@ _POSTGRES: Final[_Check] = (
 _PROVIDER: Final[_Check] = (
     _is_provider_address,
     "a provider's address",
-    "https://HOST/v1, without a user or password, which have settings of their own",
+    "https://HOST/v1, without a user, password or key, which have settings of their own",
 )
 _KEY: Final[_Check] = (_fits_a_header, "a key that can be sent", "it was given: ASCII on one line")
 _CHECKS: Final[Mapping[str, _Check]] = {

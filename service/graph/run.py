@@ -18,7 +18,7 @@ from service.db.pools import Database
 from service.db.queries import load
 from service.db.scope import ProjectRef, SpaceRef
 from service.db.transaction import Tx
-from service.errors import MunimentError
+from service.errors import MunimentError, reason_of
 from service.graph.answer import GraphAnswer, Outcome, PlanStep, StartOutcome, Texts, Truncation, answer, nodes_shown
 from service.graph.arguments import Arguments, fill, read_params
 from service.graph.compile import Compiled, compiled
@@ -155,8 +155,7 @@ async def _vector(embed: QueryEmbedder | None, text: str, budget: Budget) -> str
     except TimeoutError:
         return NoVector("it did not answer before the deadline", provider, model)
     except (MunimentError, OSError, ValueError, RuntimeError) as error:
-        reason = error.members.get("reason") if isinstance(error, MunimentError) else None
-        return NoVector(str(reason or "unavailable"), provider, model)
+        return NoVector(reason_of(error) or "unavailable", provider, model)
     if len(values) != embed.space.dim or not any(values) or not all(map(math.isfinite, values)):
         return NoVector("it gave a vector that cannot be compared", provider, model)
     return vector

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from service.errors import MunimentError
+from service.errors import MunimentError, reason_of
 from service.search.parse import SearchSettings
 
 MAX_TEXT: Final = 8_000  # characters of a query that are embedded
@@ -78,8 +78,7 @@ async def _ask(embed: QueryEmbedder, text: str, settings: SearchSettings) -> Que
     except TimeoutError:
         return QueryVector(None, embed.space, f"The embedder {_name(embed)} gave no vector in time")
     except (MunimentError, OSError, ValueError, RuntimeError) as error:
-        reason = error.members.get("reason") if isinstance(error, MunimentError) else None
-        why = f" ({reason})" if reason else ""
+        why = f" ({reason})" if (reason := reason_of(error)) else ""
         return QueryVector(None, embed.space, f"The embedder {_name(embed)} failed{why}")
     if not _is_usable(vector, embed.space.dim):
         return QueryVector(None, embed.space, f"The embedder {_name(embed)} gave a vector that cannot be used")
