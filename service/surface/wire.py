@@ -22,7 +22,7 @@ from service.settings import Settings
 from service.surface.rest.problems import problem_reply
 
 LEAST_BODY: Final = 16 * 1024
-_ENDING_S: Final = 1
+_ENDING_S: Final = 2
 
 Part: TypeAlias = Literal["headers", "body"]
 
