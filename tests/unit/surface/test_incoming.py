@@ -27,16 +27,18 @@ async def test_work_gives_back_what_it_held_before_the_client_s_leaving_is_told(
 async def test_work_gives_back_what_it_held_before_a_cancelled_scope_ends(turns: int) -> None:
     """A scope of anyio cancels what runs in it again and again, the giving back too."""
     steps: list[str] = []
+    held = asyncio.Event()
     async with anyio.create_task_group() as group:
-        group.start_soon(while_connected, _hold(steps, turns), asyncio.Event().wait())
-        while not steps:
-            await asyncio.sleep(0)
+        group.start_soon(while_connected, _hold(steps, turns, held), asyncio.Event().wait())
+        await held.wait()
         group.cancel_scope.cancel()
     assert steps == ["held", "given back"]
 
 
-async def _hold(steps: list[str], turns: int) -> None:
+async def _hold(steps: list[str], turns: int, held: asyncio.Event | None = None) -> None:
     steps.append("held")
+    if held is not None:
+        held.set()
     try:
         await asyncio.Event().wait()
     finally:
