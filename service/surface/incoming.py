@@ -74,7 +74,7 @@ async def wait_for_leaving(receive: Receive) -> None:
         pass
 
 
-async def while_connected(work: Coroutine[Any, Any, T], leaving: Coroutine[Any, Any, None]) -> T:
+async def while_connected(work: Coroutine[Any, Any, T], leaving: Coroutine[Any, Any, object]) -> T:
     """The result of `work`; when `leaving` ends first, `work` is cancelled, has given back what it held, and `ClientLeft` is raised."""
     task, watch = asyncio.ensure_future(work), asyncio.ensure_future(leaving)
     task.add_done_callback(_heed)

@@ -12,7 +12,7 @@ async def test_the_result_comes_where_the_client_stays() -> None:
     async def work() -> int:
         return 7
 
-    assert await while_connected(work(), asyncio.Event().wait()) == 7  # type: ignore[arg-type]
+    assert await while_connected(work(), asyncio.Event().wait()) == 7
 
 
 @pytest.mark.parametrize("turns", [1, 50])
