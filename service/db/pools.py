@@ -27,6 +27,8 @@ _SPACE_TTL_S = 2.0
 _STATEMENTS = 128
 _SILENT_S = 1.0
 _CONTROL_MS = 5_000
+# Functions in `control` that go through all tables of a project.
+_TOUCHING = frozenset({"create_project", "drop_project"})
 _pinned: ContextVar[Mapping[int, SpaceRef | None]] = ContextVar("pinned", default=MappingProxyType({}))
 
 
@@ -35,7 +37,7 @@ class _Counting(asyncpg.Connection):
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
-        self.touched: set[int] = set()
+        self.touched: set[object] = set()
 
 
 class Database:
@@ -100,7 +102,7 @@ class Database:
             self._pool.terminate()
 
     @asynccontextmanager
-    async def _connection(self, project: ProjectRef | None = None) -> AsyncGenerator[Connection]:
+    async def _connection(self, touching: object = None) -> AsyncGenerator[Connection]:
         async with named_errors():
             try:
                 connection = await self._pool.acquire(timeout=_SILENT_S if self._silent else self._acquire_s)
@@ -111,8 +113,8 @@ class Database:
                 self._silent = True
                 raise DatabaseUnavailable from error
             touched = connection.touched
-            if project is not None:
-                touched.add(project.project_id)
+            if touching is not None:
+                touched.add(touching)
             try:
                 yield connection
                 self._silent = False
@@ -129,7 +131,7 @@ class Database:
     async def _open(self, project: ProjectRef, mode: Mode, statement_ms: int | None) -> AsyncGenerator[Tx]:
         limit = statement_ms or self._statement_ms
         async with (
-            self._connection(project) as connection,
+            self._connection(project.project_id) as connection,
             named_errors(project, mode),
             open_transaction(connection, project, mode, self._search_path, limit),
         ):
@@ -218,7 +220,8 @@ class Database:
 
     async def control(self, name: str, *args: Any) -> list[asyncpg.Record]:
         """Calls one of the definer functions in `control`, by the name of its query in sql/control/queries/api.sql."""
-        async with self._connection() as connection, answering(connection, _CONTROL_MS):
+        touching = (name, *args) if name in _TOUCHING else None
+        async with self._connection(touching) as connection, answering(connection, _CONTROL_MS):
             return await connection.fetch(load("control", "api")[name].sql, *args)
 
 

@@ -13,6 +13,7 @@ from service.db.scope import ProjectRef
 from service.errors import DatabaseUnavailable
 from service.tenants.migrate import MigrationReport
 from service.tenants.owner import owner_connection
+from service.tenants.projects import create_project, drop_project
 from tests.conftest import Projects
 
 PROCESS = "SELECT pg_backend_pid()"
@@ -64,6 +65,18 @@ async def test_a_call_that_fails_counts_too(narrow: Database, projects: Projects
         with pytest.raises(asyncpg.UndefinedColumnError):
             await _ask(narrow, each, "SELECT nothing")
     assert await _process(narrow, projects.make()) != first
+
+
+async def test_making_and_deleting_projects_counts_too(narrow: Database, projects: Projects) -> None:
+    """A creation leaves more of a project in the backend than a search there."""
+    stays, goes = projects.make(), projects.make()
+    served = [await _process(narrow, stays)]
+    made, _ = await create_project(narrow, stays.workspace_id, f"made-{served[0]}", None, None)
+    served.append(await _process(narrow, stays))
+    assert await drop_project(narrow, goes.workspace_id, goes.project_id) is not None
+    served.append(await _process(narrow, stays))
+    assert served[0] == served[1] != served[2]
+    assert await drop_project(narrow, stays.workspace_id, made) is not None
 
 
 async def test_one_that_was_lost_is_no_matter(server: EmbeddedServer, narrow: Database, projects: Projects) -> None:
