@@ -188,6 +188,14 @@ class DatabaseBusy(MunimentError):
     hint = "Try again in a moment, or raise MUNIMENT_POOL_MAX."
 
 
+class DatabaseFull(MunimentError):
+    """The disk under the database is full."""
+
+    code = "database_full"
+    status = 507
+    hint = "Nothing was changed, and reading goes on. Free some space where the database keeps its files, then try again."
+
+
 class QueryTooSlow(MunimentError):
     """The database stopped the statement at its time limit."""
 

@@ -17,7 +17,7 @@ from service.db.budget import Budget
 from service.db.quota import QuotaRefusal, quota_reached
 from service.db.scope import ProjectRef, SpaceRef
 from service.db.silence import SHORT_MS, Connection, answering
-from service.errors import DatabaseBusy, DatabaseUnavailable, QueryTooSlow, no_project
+from service.errors import DatabaseBusy, DatabaseFull, DatabaseUnavailable, QueryTooSlow, no_project
 
 Mode = Literal["read", "write"]
 
@@ -185,6 +185,10 @@ async def named_errors(project: ProjectRef | None = None, mode: Mode = "read") -
         raise DatabaseBusy("Another call holds what this one waits for.", hint="Nothing was changed; try again in a moment.") from error
     except QuotaRefusal as error:
         raise quota_reached(error.detail) from error
+    except asyncpg.DiskFullError as error:
+        raise DatabaseFull from error
+    except (asyncpg.OutOfMemoryError, asyncpg.ConfigurationLimitExceededError) as error:
+        raise DatabaseBusy("The database has no memory left for this call.", hint="Try again in a moment, or ask for less.") from error
     except asyncpg.DeadlockDetectedError as error:  # deleting a project takes every table from its readers
         raise DatabaseBusy("The database ended a circle of waiting calls, this one among them.", hint="Try again.") from error
     except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError, asyncpg.InvalidParameterValueError) as error:

@@ -36,6 +36,7 @@ _REFUSALS: Final = {
     "422": "An argument has a wrong name, type or value",
     "500": "Something unexpected went wrong",
     "503": "The database does not answer in time",
+    "507": "The disk under the database is full",
 }
 
 

@@ -3,8 +3,8 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from service.db.embedded import DataFolderInUse, EmbeddedPostgresError, Embedded
 from service.db.embedded.account import Account
 from service.db.embedded.payload import find_payload
 from service.db.embedded.postmaster import ServerLog
+from tests.integration.disk import disk
 
 AddRow = Callable[[str, str], None]
 Rows = Callable[[str], list[str]]
@@ -27,19 +28,6 @@ def refusal(data: Path) -> EmbeddedPostgresError:
     with pytest.raises(EmbeddedPostgresError) as caught:
         start_embedded(data).stop()
     return caught.value
-
-
-@contextmanager
-def disk(folder: Path, size: str) -> Iterator[None]:
-    """A disk of its own, where the system lets us mount one."""
-    folder.mkdir(exist_ok=True)
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "muniment-test", folder], capture_output=True)
-    if made.returncode != 0:
-        pytest.skip("mounting is not allowed here")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", folder], check=True)
 
 
 def test_a_second_start_says_who_holds_the_folder(data: Path, running: Running, own: Own, add_row: AddRow, rows: Rows) -> None:
