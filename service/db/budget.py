@@ -17,6 +17,18 @@ class Cut(MunimentError):
         self.reason: Literal["statement_timeout", "deadline"] = reason
 
 
+class StatementFailed(Exception):
+    """A statement failed by itself, not with the connection or the project; the transaction goes on without it.
+
+    `kind` and `sqlstate` say how, without the database's text, which may hold what people wrote.
+    """
+
+    def __init__(self, kind: str, sqlstate: str | None) -> None:
+        super().__init__(f"{kind} ({sqlstate})")
+        self.kind = kind
+        self.sqlstate = sqlstate
+
+
 class Budget:
     """The time of one call, counted from when the budget is made."""
 

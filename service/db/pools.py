@@ -15,6 +15,7 @@ from typing import Any
 import asyncpg
 import msgspec
 
+from service.db.abreast import do_abreast
 from service.db.pooler import require_prepared
 from service.db.queries import load
 from service.db.scope import ProjectRef, SpaceRef
@@ -49,9 +50,9 @@ class Database:
         self._search_path = search_path
         self._statement_ms = statement_ms
         self._acquire_s = acquire_s
-        self._few = max(1, pool.get_max_size() // 4)
-        self._long = asyncio.Semaphore(self._few)
-        self._free = asyncio.Semaphore(self._few)
+        self.few = max(1, pool.get_max_size() // 4)  # connections that one call may hold at once, so that others find some
+        self._long = asyncio.Semaphore(self.few)
+        self._free = asyncio.Semaphore(self.few)
         self._overrun = False  # whether a free query may still run that nobody waits for
         self._silent = False  # whether the last one who asked waited in vain
         self._spaces: dict[int, tuple[float, SpaceRef | None]] = {}
@@ -174,7 +175,7 @@ class Database:
                 ) from error
             if self._overrun:
                 (row,) = await self.control("count_overrun", statement_ms / 1000 + GRACE_S)
-                if row["number"] >= self._few:
+                if row["number"] >= self.few:
                     raise DatabaseBusy("SQL queries that the database cannot stop still run.", hint="Try again in a minute.")
                 self._overrun = row["number"] > 0
             try:
@@ -190,10 +191,11 @@ class Database:
 
         A space stays for a minute after it went out of use, which is longer than any call may take.
         """
-        spaces = {project.project_id: await self._current_space(project) for project in projects}
+        current = await do_abreast(projects, self._current_space, self.few)
+        spaces = {project.project_id: space for project, space in zip(projects, current, strict=True)}
         token = _pinned.set(spaces)
         try:
-            yield [spaces[project.project_id] for project in projects]
+            yield current
         finally:
             _pinned.reset(token)
 

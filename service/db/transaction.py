@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import asyncpg
 import msgspec
 
-from service.db.budget import Budget
+from service.db.budget import Budget, StatementFailed
 from service.db.quota import QuotaRefusal, quota_reached
 from service.db.scope import ProjectRef, SpaceRef
 from service.db.silence import SHORT_MS, Connection, answering
@@ -30,6 +30,21 @@ _BEGIN: Final = {
 _PLANS: Final = {"read": "", "write": "; SET LOCAL enable_seqscan = off"}
 # Free SQL may take locks that outlive its transaction, and Postgres cannot keep a role from it.
 _UNLOCK: Final = "SELECT pg_catalog.pg_advisory_unlock_all()"
+# What goes wrong with one statement alone: a column or function that is not there (yet, or after a restore), data or an index that is
+# broken, memory or disk that it asked too much of. A table that is not there is a project that was deleted.
+_ITS_OWN: Final = (
+    asyncpg.UndefinedColumnError,
+    asyncpg.UndefinedFunctionError,
+    asyncpg.UndefinedObjectError,
+    asyncpg.DatatypeMismatchError,
+    asyncpg.DataError,
+    asyncpg.DataCorruptedError,
+    asyncpg.IndexCorruptedError,
+    asyncpg.PostgresSystemError,
+    asyncpg.DiskFullError,
+    asyncpg.OutOfMemoryError,
+    asyncpg.ProgramLimitExceededError,
+)
 _SET: Final = "SELECT set_config(s.name, s.value, true) FROM unnest($1::text[], $2::text[]) AS s (name, value)"
 
 
@@ -70,8 +85,8 @@ class Tx:
     async def fetch(self, sql: str, *args: Any, budget: Budget | None = None) -> list[asyncpg.Record]:
         """All rows of a statement.
 
-        With a budget it runs under a savepoint and raises `Cut` when its time is over; the transaction goes on. Statements with a
-        budget only read: those in a row share the savepoint, as long as their time is the same.
+        With a budget it runs under a savepoint and raises `Cut` when its time is over, `StatementFailed` when it fails by itself; the
+        transaction goes on. Statements with a budget only read: those in a row share the savepoint, as long as their time is the same.
         """
         text = self._bind(sql)
         if budget is None:
@@ -87,10 +102,16 @@ class Tx:
             async with self._answering(allowed):
                 return await self._connection.fetch(text, *args)
         except asyncpg.QueryCanceledError as error:
-            async with self._answering(SHORT_MS):
-                await self._connection.execute("ROLLBACK TO SAVEPOINT stage")
-            self._allowed = None
+            await self._leave_stage()
             raise budget.cut(allowed) from error
+        except _ITS_OWN as error:
+            await self._leave_stage()
+            raise StatementFailed(type(error).__name__, error.sqlstate) from error
+
+    async def _leave_stage(self) -> None:
+        async with self._answering(SHORT_MS):
+            await self._connection.execute("ROLLBACK TO SAVEPOINT stage")
+        self._allowed = None
 
     async def fetchrow(self, sql: str, *args: Any, budget: Budget | None = None) -> asyncpg.Record | None:
         rows = await self.fetch(sql, *args, budget=budget)

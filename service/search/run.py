@@ -5,43 +5,33 @@ run is absent and said; the others answer. The query's vectors are made before a
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET
 
+from service.db.abreast import do_abreast
 from service.db.budget import Budget, Cut
 from service.db.pools import Database
 from service.db.scope import ProjectRef
-from service.db.transaction import Tx
-from service.search.answer import STREAMS, Chosen, Found, Scope, SearchAnswer, Shown, Stream, Truncated, show_event, show_page
-from service.search.candidates import Candidates, pack, rank_apart, unpack
-from service.search.near import Scan, find_vectors, prepare
+from service.search.answer import STREAMS, Chosen, Found, Scope, SearchAnswer, Shown, Stream, show_event, show_page
+from service.search.candidates import pack, rank_apart, unpack
+from service.search.gather import Findings, Key, gather
+from service.search.near import Scan, prepare
 from service.search.parse import SearchRequest, SearchSettings
 from service.search.plan import SearchPlan, plan_search
 from service.search.rerank import Reranker
 from service.search.rerank import rerank as judge
 from service.search.snippets import Marks
-from service.search.stages import (
-    Facts,
-    Stage,
-    find_names,
-    find_neighbours,
-    find_seeds,
-    find_words,
-    fuse_one,
-    order_all,
-    read_facts,
-    show,
-)
-from service.search.streams.fts import WordFacts, WordPlan, lift, limit_candidates, plan_words
-from service.search.streams.vector import QueryEmbedder, QueryVector, embed_query, explain_absence, note_missing
-from service.search.versions import MAX_PAGES, OldPage, find_in_old_pages, read_old_pages
+from service.search.stages import Facts, Stage, find_neighbours, find_seeds, fuse_one, order_all, read_facts, show, unlimited
+from service.search.streams.fts import WordFacts
+from service.search.streams.vector import QueryEmbedder, QueryVector, embed_query, note_missing
+from service.search.versions import OldPage
 
 T = TypeVar("T")
-Key = tuple[int, bool, int]
+Asking: TypeAlias = Callable[[Findings, Stage, Scan], Awaitable[T | None]]
 
 
 async def memory_query(
@@ -58,14 +48,14 @@ async def memory_query(
     search = _Search(database, projects, plan_search(request), settings)
     judging = reranker is not None and request.rerank is not False
     if reranker is None and request.rerank:
-        search.note("Not reranked: this server has no reranker; the fused order stands.")
+        search.findings.note("Not reranked: this server has no reranker; the fused order stands.")
     if judging:
         search.take = max(search.take, settings.judged)
     search.vectors = await embed_query(embedders, search.plan.to_embed, settings)
     search.budget = Budget(settings.deadline_ms, settings.statement_ms)  # embedders have a time of their own, and have had it
     for note in note_missing(search.vectors, [project.name for project in projects]):
-        search.note(note)
-    hits = await (search.search_one(projects[0]) if len(projects) == 1 else search.search_several())
+        search.findings.note(note)
+    hits = await (search.search_one() if len(projects) == 1 else search.search_several())
     hits.sort(key=lambda hit: (-hit.fused, not hit.is_page, hit.place, -hit.id))
     if reranker is not None and judging:
         hits = await search.rerank(reranker, hits)
@@ -78,152 +68,95 @@ class _Search:
     def __init__(self, database: Database, projects: Sequence[ProjectRef], plan: SearchPlan, settings: SearchSettings) -> None:
         self.database = database
         self.projects = projects
+        self.places = range(1, len(projects) + 1)
         self.plan = plan
         self.settings = settings
         self.vectors: Sequence[QueryVector] = ()
-        self.spaces: dict[int, int] = {}  # of the projects whose vectors were searched, by their places
         self.budget = Budget(settings.deadline_ms, settings.statement_ms)
-        self.found: dict[Stream, list[Candidates]] = {stream: [] for stream in STREAMS}
-        self.active: set[Stream] = set()
-        self.notes = dict.fromkeys(plan.notes)
-        self.truncated: list[Truncated] = []
-        self.pending = 0
-        self.past: dict[Key, OldPage] = {}
+        self.findings = Findings()
         self.take = plan.limit
-        self.scan = Scan(indexed=False, iterative=False)
-
-    def note(self, text: str) -> None:
-        self.notes[text] = None
-
-    def stage(self, tx: Tx, place: int, *, unlimited: bool = False) -> Stage:
-        return Stage(tx, place, self.plan, self.settings, None if unlimited else self.budget)
+        for note in plan.notes:
+            self.findings.note(note)
 
     @asynccontextmanager
-    async def open(self, project: ProjectRef) -> AsyncGenerator[Tx]:
-        """A transaction whose statements keep their plans: planning them anew costs more than running them."""
-        async with self.database.read(project) as tx:
-            self.scan = await prepare(tx, self.settings)
-            yield tx
+    async def open(self, place: int) -> AsyncGenerator[tuple[Stage, Scan]]:
+        """A transaction in a project, whose statements keep their plans: planning them anew costs more than running them."""
+        async with self.database.read(self.projects[place - 1]) as tx:
+            scan = await prepare(tx, self.settings)
+            yield Stage(tx, place, self.plan, self.settings, self.budget), scan
 
-    async def attempt(self, streams: Sequence[Stream], asked: Awaitable[T]) -> T | None:
-        """What a stage finds; None, with an entry for each stream that it costs, when it is cut."""
-        try:
-            result = await asked
-        except Cut as cut:
-            self.truncated += [Truncated(stream, cut.reason, f"The {stream} stream was {cut.message}.") for stream in streams]
-            return None
-        self.active.update(streams)
-        return result
-
-    async def search_one(self, project: ProjectRef) -> list[Chosen]:
+    async def search_one(self) -> list[Chosen]:
         """All stages in one transaction."""
-        async with self.open(project) as tx:
-            stage = self.stage(tx, 1)
-            facts = await self.attempt((), read_facts(stage))
-            await self.gather(stage, facts, facts.words if facts else None)
+        findings = self.findings
+        async with self.open(1) as (stage, scan):
+            facts = await findings.attempt(("fts", "entity"), read_facts(stage), last=False)
+            await gather(findings, stage, scan, self.vectors[0], facts)
             held = facts.held if facts else ()
-            hits = await self.attempt(("graph",), fuse_one(stage, self.found, held, self.take))
+            hits = await findings.attempt(("graph",), fuse_one(stage, findings.found, held, self.take))
             if hits is None:
-                rows = await order_all(self.stage(tx, 1, unlimited=True), self.found, self.take)
-                hits = await show(self.stage(tx, 1, unlimited=True), rows, {})
+                rows = await order_all(unlimited(stage), findings.found, self.take)
+                hits = await show(unlimited(stage), rows, {})
         return hits
 
-    async def gather(self, stage: Stage, facts: Facts | None, counted: WordFacts | None) -> None:
-        """The three streams that need no other: words, names, vectors."""
-        held = facts.held if facts else ()
-        if facts is None or counted is None:
-            late = "The {} stream could not begin in time."
-            self.truncated += [Truncated(name, "statement_timeout", late.format(name)) for name in ("fts", "entity")]
-        else:
-            past = self.plan.request.as_of is not None
-            words = plan_words(self.plan.words, counted, self.settings, past=past)
-            self.found["fts"] += await self.gather_words(stage, facts, words)
-            for name, carried in facts.hubs.items():
-                self.note(f"{name} takes part in {carried} events: the newest {self.settings.fan} were ranked by it.")
-            names = await self.attempt(("entity",), find_names(stage, facts)) or []
-            self.found["entity"] += names
-            if any(part.itself for part in names):
-                self.found["fts"] = pack(lift(unpack(self.found["fts"]), unpack(names)))
-            if past:
-                await self.gather_past(stage, words, held)
-        await self.gather_vectors(stage, facts.words.documents if facts else 0, held)
+    async def each(self, places: Sequence[int], streams: Sequence[Stream], ask: Asking[T]) -> list[T | None]:
+        """Asks projects, each in a transaction of its own, a few at a time; what is found is added up in their order.
 
-    async def gather_words(self, stage: Stage, facts: Facts, words: WordPlan | None) -> list[Candidates]:
-        """The text match, and what was cut of it."""
-        if words is None:
-            self.active.add("fts")
-            return []
-        for text in words.notes:
-            self.note(text)
-        after = limit_candidates(words, facts.words, facts.last, self.settings)
-        if after:
-            most = self.settings.max_candidates
-            self.truncated.append(Truncated("fts", "row_budget", f"The words are common: about the newest {most} passages were ranked."))
-        return await self.attempt(("fts",), find_words(stage, words, after, facts.held)) or []
+        The streams of those whose turn does not come in time are cut, without a connection for it.
+        """
 
-    async def gather_past(self, stage: Stage, words: WordPlan | None, held: Sequence[int]) -> None:
-        """Text matches in pages as they were at `as_of`."""
-        pages = await self.attempt((), read_old_pages(stage, held)) or []
-        if len(pages) > MAX_PAGES:
-            self.truncated.append(Truncated("fts", "row_budget", f"More than {MAX_PAGES} pages have changed since `as_of`."))
-            pages = pages[:MAX_PAGES]
-        if pages:
-            self.found["fts"] += pack(await self.attempt(("fts",), find_in_old_pages(stage, pages, words)) or [])
-            self.past.update({(stage.place, True, page.id): page for page in pages})
+        async def one(place: int) -> tuple[Findings, T | None]:
+            findings = Findings(self.projects[place - 1].name)
+            if self.budget.remaining_ms() <= 0:
+                findings.cut_streams(streams, Cut("deadline"))
+                return findings, None
+            async with self.open(place) as (stage, scan):
+                return findings, await ask(findings, stage, scan)
 
-    async def gather_vectors(self, stage: Stage, documents: int, held: Sequence[int]) -> None:
-        """The vector stream, when the query has a vector in the project's space."""
-        if not self.plan.to_embed:
-            return
-        vector, space = self.vectors[stage.place - 1], stage.tx.space
-        absence = explain_absence(space, vector.space, stage.tx.project.name)
-        if absence:
-            self.note(absence)
-        if absence or space is None or vector.text is None:
-            return
-        self.spaces[stage.place] = space.id
-        near = await self.attempt(("vector",), find_vectors(stage, self.scan, vector.text, documents, held))
-        if near is not None:
-            self.found["vector"] += near.candidates
-            self.pending += near.pending
-            self.truncated += [near.cut] if near.cut else []
+        answers = await do_abreast(places, one, self.database.few)
+        for findings, _ in answers:
+            self.findings.add(findings)
+        return [answer for _, answer in answers]
 
     async def search_several(self) -> list[Chosen]:
-        """Stage by stage over the projects: each in a transaction of its own, the fusion over all of them."""
-        facts: list[Facts | None] = []
-        for place, project in enumerate(self.projects, 1):
-            async with self.open(project) as tx:
-                facts.append(await self.attempt((), read_facts(self.stage(tx, place))))
+        """Stage by stage over the projects, the fusion over all of them."""
+
+        async def begin(findings: Findings, stage: Stage, _: Scan) -> Facts | None:
+            return await findings.attempt(("fts", "entity"), read_facts(stage), last=False)
+
+        facts = await self.each(self.places, ("fts", "entity"), begin)
         counted = _sum_facts([fact.words for fact in facts if fact])
-        for place, (project, fact) in enumerate(zip(self.projects, facts, strict=True), 1):
-            async with self.open(project) as tx:
-                await self.gather(self.stage(tx, place), fact, counted)
-        return await self.fuse_several(facts) if any(self.found.values()) else []
+
+        async def search(findings: Findings, stage: Stage, scan: Scan) -> None:
+            await gather(findings, stage, scan, self.vectors[stage.place - 1], facts[stage.place - 1], counted)
+
+        await self.each(self.places, ("fts", "entity", "vector"), search)
+        return await self.fuse_several(facts) if any(self.findings.found.values()) else []
 
     async def fuse_several(self, facts: Sequence[Facts | None]) -> list[Chosen]:
         """Neighbours project by project, one fused order, and what is shown project by project."""
-        found = dict(self.found)
-        if len(set(self.spaces.values())) > 1:  # cosines of two spaces say nothing of each other, ranks do
-            found["vector"] = await asyncio.to_thread(rank_apart, found["vector"], self.spaces)
-        async with self.open(self.projects[0]) as tx:
-            seeds = await self.attempt(("graph",), find_seeds(self.stage(tx, 1), found)) or []
-        neighbours: list[Found] = []
-        for place, (project, fact) in enumerate(zip(self.projects, facts, strict=True), 1):
-            mine = [seed for seed in seeds if seed.place == place]
-            if mine:
-                async with self.open(project) as tx:
-                    step = find_neighbours(self.stage(tx, place), mine, fact.held if fact else ())
-                    neighbours += await self.attempt(("graph",), step) or []
+        found, spaces = dict(self.findings.found), self.findings.spaces
+        if len(set(spaces.values())) > 1:  # cosines of two spaces say nothing of each other, ranks do
+            found["vector"] = await asyncio.to_thread(rank_apart, found["vector"], spaces)
+        async with self.open(1) as (stage, _):
+            seeds = await self.findings.attempt(("graph",), find_seeds(stage, found)) or []
+
+        async def step(findings: Findings, stage: Stage, _: Scan) -> list[Found] | None:
+            mine, fact = [seed for seed in seeds if seed.place == stage.place], facts[stage.place - 1]
+            return await findings.attempt(("graph",), find_neighbours(stage, mine, fact.held if fact else ()))
+
+        reached = await self.each(sorted({seed.place for seed in seeds}), ("graph",), step)
+        neighbours = [each for some in reached for each in some or ()]
         found["graph"] = pack(neighbours)
-        async with self.open(self.projects[0]) as tx:
-            rows = await order_all(self.stage(tx, 1, unlimited=True), found, self.take)
+        async with self.open(1) as (stage, _):
+            rows = await order_all(unlimited(stage), found, self.take)
         graph = _by_key(neighbours)
-        hits: list[Chosen] = []
-        for place, project in enumerate(self.projects, 1):
-            if any(row["place"] == place for row in rows):
-                async with self.open(project) as tx:
-                    hits += await show(self.stage(tx, place, unlimited=True), rows, graph)
-        return hits
+
+        async def shown(place: int) -> list[Chosen]:
+            async with self.open(place) as (stage, _):
+                return await show(unlimited(stage), rows, graph)
+
+        hits = await do_abreast(sorted({row["place"] for row in rows}), shown, self.database.few)
+        return [hit for some in hits for hit in some]
 
     async def rerank(self, reranker: Reranker, hits: list[Chosen]) -> list[Chosen]:
         """The judged first, by their scores; the rest follow in the fused order."""
@@ -232,35 +165,36 @@ class _Search:
             return hits
         judged = await judge(reranker, self.plan.words.plain, [hit.text for hit in first], self.settings.rerank_ms)
         if judged.note:
-            self.note(judged.note)
+            self.findings.note(judged.note)
             return hits
         scored = [_with_score(first[place], judged.scores[place]) for place in judged.order]
         return [*scored, *hits[len(first) :]]
 
     def answer(self, hits: Sequence[Chosen]) -> SearchAnswer:
         """The lists, each up to the limit, and what is to be said."""
-        if self.pending:
-            self.note(f"{self.pending} passages have no vector yet; words, names and links found them all the same.")
+        findings = self.findings
+        if findings.pending:
+            findings.note(f"{findings.pending} passages have no vector yet; words, names and links found them all the same.")
         settings, explain = self.settings, self.plan.request.explain
         shown = Shown(
             projects=[project.name for project in self.projects],
             marks=Marks.of(self.plan.words),
             weights={stream: getattr(settings, f"{stream}_weight") for stream in STREAMS},
             k=settings.k,
-            found={stream: _by_key(unpack(self.found[stream])) for stream in STREAMS} if explain else {},
+            found={stream: _by_key(unpack(findings.found[stream])) for stream in STREAMS} if explain else {},
             explain=explain,
         )
         limit = self.plan.limit
-        hits = [_as_it_was(hit, self.past.get((hit.place, hit.is_page, hit.id))) for hit in hits]
-        counts: Mapping[str, int] = {stream: sum(part.count for part in self.found[stream]) for stream in STREAMS if stream != "graph"}
+        hits = [_as_it_was(hit, findings.past.get((hit.place, hit.is_page, hit.id))) for hit in hits]
+        counts: Mapping[str, int] = {stream: sum(part.count for part in findings.found[stream]) for stream in STREAMS if stream != "graph"}
         return SearchAnswer(
             hits=[show_page(hit, shown) for hit in [hit for hit in hits if hit.is_page][:limit]],
             raw_hits=[show_event(hit, shown) for hit in [hit for hit in hits if not hit.is_page][:limit]],
             scope=Scope(self.projects[0].workspace if self.projects else "", list(shown.projects), ""),
-            streams_active=[stream for stream in STREAMS if stream in self.active],
-            partial=bool(self.truncated),
-            truncated=self.truncated,
-            notes=list(self.notes),
+            streams_active=[stream for stream in STREAMS if stream in findings.active],
+            partial=bool(findings.truncated),
+            truncated=list(findings.truncated),
+            notes=list(findings.notes),
             stream_counts=dict(counts) if explain else UNSET,
         )
 

@@ -59,6 +59,11 @@ class Stage(msgspec.Struct, frozen=True):
         return await self.tx.fetch(statement.sql, *statement.bind({**self.plan.values, **values}), budget=self.budget)
 
 
+def unlimited(stage: Stage) -> Stage:
+    """The same without a time of its own: what was found is shown though the search's time is over."""
+    return msgspec.structs.replace(stage, budget=None)
+
+
 async def read_facts(stage: Stage) -> Facts:
     """How rare the words are, and which names are spelled exactly."""
     plan = stage.plan
