@@ -50,7 +50,7 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (
     WITH RECURSIVE chunk AS (
         SELECT e.id
-        UNION ALL
+        UNION
         SELECT l.to_id FROM chunk JOIN m_0.next_link AS l ON l.from_id = chunk.id AND l.source = 'chunk_order'
     )
     SELECT coalesce(array_agg(chunk.id ORDER BY chunk.id) FILTER (WHERE chunk.id <> e.id), '{}') AS chunks FROM chunk
