@@ -16,7 +16,8 @@ MAX_TERMS: Final = 4_000  # distinct terms read from one query
 MAX_OPERATORS: Final = 32  # phrases, and excluded words, read from one query; lexemes in one phrase
 LONGEST_TYPED: Final = 100  # words; a longer query is a pasted text, whose quotes and dashes are its own
 _OPERATOR: Final = re.compile(
-    r'(?P<not>(?<!\S)-)?["\u201c\u201d](?P<phrase>[^"\u201c\u201d]*)["\u201c\u201d]|(?<!\S)-(?P<word>[^\W\d_]\w[^\s"\u201c\u201d]*)'
+    r'(?P<not>(?<!\S)-)?["\u201c\u201d](?P<phrase>[^"\u201c\u201d]*)["\u201c\u201d]'
+    rf'|(?<!\S)-(?P<word>(?:[^\W\d_]\w|[{UNSPACED}])[^\s"\u201c\u201d]*)'  # one letter is an option, one character may be a word
 )
 _ONE_CHARACTER: Final = re.compile(rf"[{UNSPACED}]")
 

@@ -244,3 +244,9 @@ async def test_writers_and_deleters_never_wait_in_a_circle(memory: Memory, datab
     assert tuple(row) == (True, True)
     wrong = "SELECT name FROM m_0.entity AS e WHERE event_count <> (SELECT count(*) FROM m_0.participation WHERE entity_id = e.id)"
     assert await _rows(database, project, wrong) == []
+    miscounted = (
+        "SELECT word FROM m_0.lexeme AS l FULL JOIN (SELECT u.lexeme AS word, count(*) AS df FROM m_0.passage AS p, unnest(p.words) AS u "
+        "GROUP BY u.lexeme) AS c USING (word) WHERE l.df IS DISTINCT FROM c.df"
+    )
+    assert await _rows(database, project, miscounted) == []
+    assert await _rows(database, project, "SELECT 1 FROM m_0.lexeme WHERE word = 'text'")

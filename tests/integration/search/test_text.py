@@ -99,6 +99,10 @@ async def test_a_minus_excludes(project: ProjectRef, memory: Memory, ask: Ask) -
     assert sorted(paths(await ask(project, "deploy plan"))) == ["a.md", "b.md"]
     assert paths(await ask(project, "deploy -update")) == ["b.md"]
     assert paths(await ask(project, 'plan -"an update"')) == ["b.md"]
+    await memory.page(project, "c.md", "C", "部署 计划说明")
+    for query in ("部署 -明", "部署 -说", "部署 -说明", '部署 -"划说"'):
+        assert paths(await ask(project, query)) == []
+    assert paths(await ask(project, "部署 -测")) == ["c.md"]
 
 
 async def test_only_a_minus_finds_nothing_and_says_why(library: ProjectRef, ask: Ask) -> None:

@@ -152,6 +152,9 @@ def test_a_phrase_stands_at_the_distances_of_the_text() -> None:
         ("apply-secrets", []),
         ("a - b", []),
         ("rm -r x -1", []),
+        ("docker -测试", ["'测试'"]),
+        ("docker -测", ["'测':*"]),
+        ("plan －한 -ン", ["'한':*", "'ン':*"]),
     ],
 )
 def test_a_minus_excludes_only_as_an_operator(query: str, excluded: list[str]) -> None:
