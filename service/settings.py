@@ -78,6 +78,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     search_statement_ms: Positive = 2_000
     graph: bool = True
     scoped_match: bool = True
+    scoped_match_off_in: list[str] = []
     graph_deadline_ms: Positive = 10_000
     graph_statement_ms: Positive = 5_000
     graph_row_budget: Positive = 200_000

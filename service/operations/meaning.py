@@ -18,7 +18,7 @@ from service.graph.answer import NOT_COVERED, GraphAnswer, Truncation
 from service.graph.run import run_query
 from service.memory.details import EventDetails, Named, Thread, read_details, read_threads
 from service.operations.operation import Operation, Route, Services, Tool
-from service.operations.searching import fitting_embedders, graph_limits
+from service.operations.searching import fitting_embedders, graph_limits, has_scoped_match
 from service.operations.writing import Project, Workspace
 from service.settings import Settings
 
@@ -120,7 +120,7 @@ async def search_memory(services: Services, caller: Caller, request: SearchMemor
         notes.append(f"limit {request.limit} became {MOST}, the most that is given.")
     return MeaningAnswer(
         hits=[_hit(event, score) for event, score in hits],
-        hint=_hint(services.settings, request.query[:LONGEST], [event for event, _ in hits], threads),
+        hint=_hint(services.settings, project, request.query[:LONGEST], [event for event, _ in hits], threads),
         partial=found.partial,
         truncated=found.truncated,
         notes=notes,
@@ -147,7 +147,7 @@ async def find_by_meaning(
 
 async def ask_graph(services: Services, project: ProjectRef, query: str, params: dict[str, Any]) -> GraphAnswer:
     """A graph query of our own: the switches are for those that users write."""
-    limits = msgspec.structs.replace(graph_limits(services.settings), scoped_match=True)
+    limits = msgspec.structs.replace(graph_limits(services.settings, project), scoped_match=True)
     async with fitting_embedders(services, [project]) as (embed,):
         return await run_query(services.database, project, query, params, embed=embed, limits=limits)
 
@@ -166,13 +166,13 @@ def _hit(event: EventDetails, score: float) -> MeaningHit:
     )
 
 
-def _hint(settings: Settings, text: str, events: Sequence[EventDetails], threads: list[Thread]) -> Hint:
+def _hint(settings: Settings, project: ProjectRef, text: str, events: Sequence[EventDetails], threads: list[Thread]) -> Hint:
     entities = _seen(entity for event in events for entity in event.entities)
     tags = _seen(tag for event in events for tag in event.tags)
     if not events or not settings.graph:
         return Hint(entities, tags, threads, None)
     scoped = [("entity", seen.name) for seen in entities[:1]] or [("tag", seen.name) for seen in tags[:1]]
-    if scoped and settings.scoped_match:
+    if scoped and has_scoped_match(settings, project):
         ((scope, name),) = scoped
         example = GraphExample(_EXAMPLES[scope], {"name": name, "q": text})
     else:

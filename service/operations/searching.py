@@ -100,18 +100,24 @@ async def query_memory_graph(services: Services, caller: Caller, request: QueryM
         raise NotFound("Graph queries are off on this server.", hint="memory_query and find_memory_connections answer without them.")
     project = await services.scopes.one(caller, request.workspace, request.project)
     async with fitting_embedders(services, [project]) as (embed,):
-        return await run_query(services.database, project, request.query, request.params, embed=embed, limits=graph_limits(settings))
+        limits = graph_limits(settings, project)
+        return await run_query(services.database, project, request.query, request.params, embed=embed, limits=limits)
 
 
-def graph_limits(settings: Settings) -> GraphLimits:
-    """What one graph query may take on this server."""
+def graph_limits(settings: Settings, project: ProjectRef) -> GraphLimits:
+    """What one graph query of a project may take, and which forms it may have."""
     return GraphLimits(
         deadline_ms=settings.graph_deadline_ms,
         statement_ms=settings.graph_statement_ms,
         row_budget=settings.graph_row_budget,
         exact_candidates=settings.exact_candidates,
-        scoped_match=settings.scoped_match,
+        scoped_match=has_scoped_match(settings, project),
     )
+
+
+def has_scoped_match(settings: Settings, project: ProjectRef) -> bool:
+    """Whether this server, and the project's workspace on it, have all of the graph language."""
+    return settings.scoped_match and project.workspace not in settings.scoped_match_off_in
 
 
 @asynccontextmanager

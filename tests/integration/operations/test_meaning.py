@@ -1,6 +1,7 @@
 import pytest
 
 from service.errors import InvalidRequest
+from service.graph.rejection import GraphRejection
 from tests.integration.operations.conftest import Desk
 
 EVENTS = (
@@ -40,6 +41,20 @@ async def test_the_example_runs_as_it_is(desk: Desk, scoped: bool) -> None:
     answer = await desk.ask("query_memory_graph", query=example.query, params=example.params)
     assert answer.row_count > 0
     assert answer.partial is False
+
+
+async def test_scoped_match_can_be_off_in_one_workspace(desk: Desk) -> None:
+    await fill(desk)
+    query = {"query": "START a = events(entity: 'Anna', text: 'apples') RETURN a"}
+    off = desk.without(scoped_match_off_in=["another", desk.project.workspace])
+    with pytest.raises(GraphRejection) as rejection:
+        await off.ask("query_memory_graph", **query)
+    assert rejection.value.message.endswith("is not available on this server (scoped match is off)")
+    example = (await off.ask("search_memory", query="apples")).hint.graph_query.example
+    assert (await off.ask("query_memory_graph", query=example.query, params=example.params)).row_count > 0
+    assert (await off.ask("find_memory_connections", query="apples", parts=["similar"])).similar
+    beside = desk.without(scoped_match_off_in=["another"])
+    assert (await beside.ask("query_memory_graph", **query)).row_count > 0
 
 
 async def test_an_example_for_tags_and_for_bare_events(desk: Desk) -> None:
