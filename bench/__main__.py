@@ -1,9 +1,9 @@
-"""`python -m bench [first | search | graph | embed | tenants | writing | retrieval FILE]`; see bench/README.md."""
+"""`python -m bench [first | search | graph | embed | tenants | writing | retrieval FILE | recall FILE]`; see bench/README.md."""
 
 import argparse
 from pathlib import Path
 
-from bench import embed, first, graph, retrieval, search, tenants, writing
+from bench import embed, first, graph, recall, retrieval, search, tenants, writing
 
 parser = argparse.ArgumentParser(prog="bench", description="What is measured: bench/README.md")
 kinds = parser.add_subparsers(dest="what")
@@ -13,6 +13,9 @@ main_job.add_argument("--pages", type=int, default=1_000)
 main_job.add_argument("--model", action="store_true", help="let the real model make the vectors")
 found = kinds.add_parser("retrieval", help="recall on conversations with questions")
 found.add_argument("file", type=Path)
+nearest = kinds.add_parser("recall", help="what the vector index finds of what is nearest, with real vectors")
+nearest.add_argument("file", type=Path)
+nearest.add_argument("--events", type=int, default=30_000)
 graph.arguments(kinds.add_parser("graph", help="graph queries on 100,000 events, beside SQL by hand and graph databases"))
 filling = kinds.add_parser("embed", help="the back-fill with the local model, beside the model alone")
 filling.add_argument("--texts", type=int, default=1_024, help="in each round")
@@ -25,6 +28,8 @@ writing.arguments(kinds.add_parser("writing", help="events and pages a second, C
 options = parser.parse_args()
 if options.what == "retrieval":
     retrieval.run(options.file)
+elif options.what == "recall":
+    recall.run(options.file, options.events)
 elif options.what == "embed":
     embed.run(options.texts, options.rounds)
 elif options.what == "tenants":

@@ -33,6 +33,7 @@ from service.db.embedded.payload import find_payload
 from service.db.pools import Database
 from service.db.scope import ProjectRef, SpaceRef
 from service.db.transaction import Tx, bind_schema
+from service.embed.indexes import Unindexed
 from service.operations.operation import Services
 from service.operations.searching import MemoryQuery, memory_query
 from service.search.compile import Compiled, compile_seeds
@@ -43,7 +44,7 @@ from service.surface.cli.greeting import own_caller
 
 CLIENTS = 16
 _SIZES = """
-SELECT count(*) AS vectors, pg_total_relation_size('{schema}.passage') AS passages,
+SELECT count(*) AS vectors, count(*) FILTER (WHERE kind = 0) AS largest, pg_total_relation_size('{schema}.passage') AS passages,
     pg_relation_size('{schema}.vector_{space}') AS heap, pg_indexes_size('{schema}.vector_{space}') AS indexes
 FROM {schema}.vector_{space}
 """
@@ -77,17 +78,18 @@ def run(events: int = 100_000, pages: int = 5_000, *, tenfold: bool = False, que
 
 
 def _measure(server: Running, corpus: Corpus, questions: int) -> Times:
-    print(f"\nindexes built in {await_indexes(server):.0f} s", flush=True)
+    built_s = await_indexes(server)
+    print(f"\nindexes built in {built_s:.0f} s", flush=True)
     asked = corpus.questions(questions)
-    rest = asyncio.run(_alone(server, asked))
+    rest = asyncio.run(_alone(server, asked, built_s))
     _together(server, asked)
     return rest
 
 
-async def _alone(server: Running, asked: Sequence[str]) -> Times:
+async def _alone(server: Running, asked: Sequence[str], built_s: float) -> Times:
     async with open_rooms(server) as services:
         project, space = await find_project(server, services.database, server.line["project"])
-        _print_sizes(server, project, space)
+        _print_sizes(server, project, space, built_s)
         captured = [await _capture(server, services, project, space, text) for text in asked]
         await _beside_hand(services.database, project, captured)
         rest = await _over_rest(server, services, asked)
@@ -95,13 +97,20 @@ async def _alone(server: Running, asked: Sequence[str]) -> Times:
     return rest
 
 
-def _print_sizes(server: Running, project: ProjectRef, space: SpaceRef) -> None:
+def _print_sizes(server: Running, project: ProjectRef, space: SpaceRef, built_s: float) -> None:
     with psycopg.connect(server.line["database"]) as owner:
         row = owner.execute(_SIZES.format(schema=project.schema, space=space.id)).fetchone()
     assert row is not None
-    vectors, passages, heap, indexes = row
+    vectors, largest, passages, heap, indexes = row
     each = f"{indexes / vectors:.0f} bytes of index a vector"
     print(f"{vectors:,} vectors: {heap / 1e6:.0f} MB, their indexes {indexes / 1e6:.0f} MB ({each}); passages {passages / 1e6:.0f} MB")
+    memory = Unindexed(project.project_id, space.id, (0,), largest, space.dim).memory_kb / 1e3
+    million = 1e6 / vectors
+    print(
+        f"a million vectors: {built_s * million:.0f} s of building, {indexes * million / 1e6:,.0f} MB of indexes; "
+        f"building these took {memory:.0f} MB of memory at most",
+        flush=True,
+    )
 
 
 async def _capture(server: Running, services: Services, project: ProjectRef, space: SpaceRef, text: str) -> Captured:

@@ -21,6 +21,7 @@ from service.errors import InvalidSetting
 # `none` and HMAC are not among them: an issuer's tokens are checked by its public keys.
 TokenAlgorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 Positive = Annotated[int, Meta(ge=1)]
+Weight = Annotated[float, Meta(ge=0, le=1000)]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +77,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     rerank_in_flight: Positive = 4
     search_deadline_ms: Positive = 5_000
     search_statement_ms: Positive = 2_000
+    search_k: Annotated[float, Meta(ge=1, le=100_000)] = 60.0
+    search_fts_weight: Weight = 1.0
+    search_entity_weight: Weight = 0.02
+    search_graph_weight: Weight = 0.02
+    search_vector_weight: Weight = 0.1
     graph: bool = True
     scoped_match: bool = True
     scoped_match_off_in: list[str] = []

@@ -70,17 +70,27 @@ async def memory_query(services: Services, caller: Caller, request: MemoryQuery)
         until=read_moment("until", request.until) if request.until else None,
         as_of=read_moment("as_of", request.as_of) if request.as_of else None,
     )
-    settings = SearchSettings(
-        deadline_ms=services.settings.search_deadline_ms,
-        statement_ms=services.settings.search_statement_ms,
-        exact_vectors=services.settings.exact_candidates,
-        embed_ms=services.settings.embedding_timeout_ms,
-        rerank_ms=services.settings.rerank_deadline_ms,
-    )
+    settings = search_settings(services.settings)
     async with fitting_embedders(services, scope.projects) as embedders:
         answer = await search(services.database, scope.projects, wish, embedders=embedders, settings=settings, reranker=services.reranker)
     covered = msgspec.structs.replace(answer.scope, workspace=scope.workspace, resolved_by=scope.resolved_by)
     return msgspec.structs.replace(answer, scope=covered, notes=[*answer.notes, *_scope_notes(scope)])
+
+
+def search_settings(settings: Settings) -> SearchSettings:
+    """How searches on this server are cut, weighed and fused."""
+    return SearchSettings(
+        k=settings.search_k,
+        fts_weight=settings.search_fts_weight,
+        entity_weight=settings.search_entity_weight,
+        graph_weight=settings.search_graph_weight,
+        vector_weight=settings.search_vector_weight,
+        deadline_ms=settings.search_deadline_ms,
+        statement_ms=settings.search_statement_ms,
+        exact_vectors=settings.exact_candidates,
+        embed_ms=settings.embedding_timeout_ms,
+        rerank_ms=settings.rerank_deadline_ms,
+    )
 
 
 def _scope_notes(scope: ResolvedScope) -> list[str]:
