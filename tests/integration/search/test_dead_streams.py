@@ -1,4 +1,4 @@
-"""A stream that fails in the database costs itself and is named; the others answer. What is wrong with it stands in the log, in no one's words."""
+"""A stream that fails or waits in the database costs itself and is named; the others answer. What is wrong stands in the log, in no one's words."""
 
 import asyncpg
 import pytest
@@ -7,6 +7,7 @@ from structlog.testing import capture_logs
 from service.db.embedded import EmbeddedServer
 from service.db.scope import ProjectRef
 from service.errors import NotFound
+from service.search.parse import SearchSettings
 from tests.conftest import Memory, Projects
 from tests.integration.search.conftest import Ask, FixedEmbedder, events
 
@@ -32,10 +33,15 @@ async def marsh(projects: Projects, memory: Memory) -> ProjectRef:
     return project
 
 
-async def change(server: EmbeddedServer, memory: Memory, project: ProjectRef, statement: str) -> None:
+async def named(memory: Memory, project: ProjectRef, text: str) -> str:
+    """The text with the name of the project's table of vectors."""
     async with memory.database.read(project) as tx:
         assert tx.space
-        table = statement.format(vectors=f"vector_{tx.space.id}")
+        return text.format(vectors=f"vector_{tx.space.id}")
+
+
+async def change(server: EmbeddedServer, memory: Memory, project: ProjectRef, statement: str) -> None:
+    table = await named(memory, project, statement)
     owner = await asyncpg.connect(server.owner_url)
     await owner.execute(f"ALTER TABLE {project.schema}.{table}")
     await owner.close()
@@ -67,6 +73,26 @@ async def test_the_others_answer_and_a_note_names_it(
     assert {name for line in told for name in line["streams"]} == set(dead)
     assert {(line["error"], line["sqlstate"]) for line in told} == {("UndefinedColumnError", "42703")}
     assert "bittern" not in str(logs)
+
+
+HELD = {"lexeme": ("fts", "entity"), "participation": ("entity", "graph"), "next_link": ("graph",), "{vectors}": ("vector",)}
+
+
+@pytest.mark.parametrize(("table", "dead"), HELD.items(), ids=[" ".join(dead) for dead in HELD.values()])
+async def test_a_stream_that_waits_too_long_is_cut_and_the_others_answer(
+    server: EmbeddedServer, memory: Memory, marsh: ProjectRef, ask: Ask, table: str, dead: tuple[str, ...]
+) -> None:
+    name = await named(memory, marsh, table)
+    owner = await asyncpg.connect(server.owner_url)
+    async with owner.transaction():
+        await owner.execute(f"LOCK TABLE {marsh.schema}.{name}")
+        settings = SearchSettings(statement_ms=300, deadline_ms=60_000)
+        answer = await ask(marsh, "bittern in the Reedbed", embed=FixedEmbedder([1.0, 0.0]), settings=settings)
+    await owner.close()
+    assert set(events(answer)) == {"evt_1", "evt_2"}
+    assert answer.streams_active == [stream for stream in ALL if stream not in dead]
+    assert answer.partial
+    assert [(cut.where, cut.reason) for cut in answer.truncated] == [(stream, "statement_timeout") for stream in dead]
 
 
 async def test_a_project_that_is_gone_is_no_stream_that_failed(projects: Projects, ask: Ask) -> None:

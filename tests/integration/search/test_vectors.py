@@ -1,5 +1,6 @@
 """The vector stream on projects that are large enough for indexes: what is near is found, through filters too, or its absence is said."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 
 import numpy as np
@@ -96,6 +97,19 @@ async def test_the_indexes_find_what_measuring_finds(search: Search) -> None:
         assert len(indexed) == len(exact) == 100
         shares.append(len(set(indexed[:20]) & set(exact[:20])) / 20)
     assert sum(shares) / len(shares) >= 0.98
+
+
+async def test_a_connection_s_settings_are_as_before(fresh: Database, large: ProjectRef, search: Search) -> None:
+    """A pool's connections are shared, and so would be what a search left in one."""
+    settings = SearchSettings(exact_vectors=100, ef_search=321, scanned=654)
+    await asyncio.gather(*(search(clustered(np.random.default_rng(14), 1), settings) for _ in range(8)))
+    known: set[str] = set()
+    async with fresh._connection() as one, fresh._connection() as other:
+        for connection in (one, other):
+            for row in await connection.fetch("SELECT name, setting, boot_val FROM pg_settings WHERE name ~ '^hnsw|^plan_cache|^enable_'"):
+                known.add(row["name"])
+                assert row["setting"] == row["boot_val"], row["name"]
+    assert known >= {"hnsw.ef_search", "hnsw.iterative_scan", "hnsw.max_scan_tuples", "plan_cache_mode"}
 
 
 @pytest.mark.parametrize("filters", [{"kinds": ["decision"]}, {"tags": ["all/far"]}, {"tags": ["far"], "since": "2020-01-01"}])
