@@ -60,7 +60,11 @@ def fill(query: Compiled, params: Mapping[str, object], limits: GraphLimits) -> 
     """The arguments of a call."""
     plan = query.plan
     if not limits.scoped_match and plan.scoped:
-        raise grammar(f"{plan.scoped[0].name} {OFF}", plan.scoped[0].at, "start with text: or entity: alone, and a MATCH")
+        raise grammar(
+            f"{plan.scoped[0].name} {OFF}",
+            plan.scoped[0].at,
+            "start with text: or entity: alone, and a MATCH, and tell the user that the rest is off here",
+        )
     clamps: list[str] = []
     start = _start(plan, params, clamps)
     limit = _limit(plan, params, clamps)
