@@ -64,8 +64,9 @@ async def _compare(server: Running, questions: Sequence[str], above: int) -> Non
 
 
 async def _nearest(services: Services, project: ProjectRef, question: str, measured: int) -> list[str]:
-    mix = msgspec.structs.replace(MIXES["vectors alone"], exact_vectors=measured)
+    mix = msgspec.structs.replace(MIXES["vectors alone"], exact_vectors=measured, embed_ms=60_000)
     request = SearchRequest(query=question, limit=FIRST)
     answer = await memory_query(services.database, [project], request, embedders=[services.embedder], settings=mix)
+    assert "vector" in answer.streams_active
     assert not answer.truncated
     return [hit.id for hit in answer.raw_hits]
