@@ -37,7 +37,7 @@ from service.embed.indexes import Unindexed
 from service.operations.operation import Services
 from service.operations.searching import MemoryQuery, memory_query
 from service.search.compile import Compiled, compile_seeds
-from service.search.near import prepare
+from service.search.near import opening
 from service.search.parse import SearchSettings
 from service.search.stages import Stage
 from service.surface.cli.greeting import own_caller
@@ -156,11 +156,11 @@ async def _beside_hand(database: Database, project: ProjectRef, captured: Sequen
     async with database.read(project) as tx:
         empty = min([await _waited(tx, [Statement("SELECT 1", [])]) for _ in range(50)])
     taken: dict[str, list[float]] = {"ours": [], "by hand": []}
+    begun = opening(SearchSettings(), None, iterative=database.iterative)
     for number in range(-1, 3 * len(captured)):
         question = captured[number % len(captured)]
         for name, statements in (("ours", question.ours), ("by hand", question.by_hand)):
-            async with database.read(project) as tx:
-                await prepare(tx, SearchSettings())
+            async with database.read(project, opening=begun) as tx:
                 tries = [await _waited(tx, statements) for _ in range(3)]
             if number >= 0:
                 taken[name].append(min(tries) - empty * len(statements))

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from contextvars import ContextVar
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 import asyncpg
 import msgspec
@@ -20,7 +20,7 @@ from service.db.pooler import require_prepared
 from service.db.queries import load
 from service.db.scope import ProjectRef, SpaceRef
 from service.db.silence import GRACE_S, Connection, answering
-from service.db.transaction import Mode, Tx, named_errors, open_transaction
+from service.db.transaction import Mode, Opening, Tx, named_errors, open_transaction
 from service.errors import DatabaseBusy, DatabaseUnavailable, UnsuitableDatabase
 
 _SPACE_TTL_S = 2.0
@@ -30,6 +30,7 @@ _SILENT_S = 1.0
 _CONTROL_MS = 5_000
 # Functions in `control` that go through all tables of a project.
 _TOUCHING = frozenset({"create_project", "drop_project"})
+_PLAIN: Final = Opening()
 _pinned: ContextVar[Mapping[int, SpaceRef | None]] = ContextVar("pinned", default=MappingProxyType({}))
 
 
@@ -44,10 +45,14 @@ class _Counting(asyncpg.Connection):
 class Database:
     """One pool. Made by `Database.open`, ended by `close`."""
 
-    def __init__(self, pool: asyncpg.Pool, search_path: str, statement_ms: int, acquire_s: float, most_projects: int) -> None:
+    def __init__(
+        self, pool: asyncpg.Pool, search_path: str, statement_ms: int, acquire_s: float, most_projects: int, *, iterative: bool
+    ) -> None:
         self._pool = pool
         self._most_projects = most_projects
         self._search_path = search_path
+        self.iterative = iterative
+        """Whether a search of a vector index can go on until enough rows pass a filter."""
         self._statement_ms = statement_ms
         self._acquire_s = acquire_s
         self.few = max(1, pool.get_max_size() // 4)  # connections that one call may hold at once, so that others find some
@@ -89,11 +94,11 @@ class Database:
         except (OSError, asyncpg.PostgresError, TimeoutError) as error:
             raise DatabaseUnavailable("The database does not answer under the API's login.") from error
         try:
-            vectors = await _check(pool, url, prepared=prepared, superuser_allowed=superuser_allowed)
+            vectors, iterative = await _check(pool, url, prepared=prepared, superuser_allowed=superuser_allowed)
         except BaseException:
             await pool.close()
             raise
-        return cls(pool, f'"{vectors}"', statement_ms, acquire_s, most_projects)
+        return cls(pool, f'"{vectors}"', statement_ms, acquire_s, most_projects, iterative=iterative)
 
     async def close(self) -> None:
         """Waits for what is under way, at most two seconds, then closes every connection."""
@@ -129,20 +134,20 @@ class Database:
                     await self._pool.release(connection, timeout=GRACE_S)
 
     @asynccontextmanager
-    async def _open(self, project: ProjectRef, mode: Mode, statement_ms: int | None) -> AsyncGenerator[Tx]:
+    async def _open(self, project: ProjectRef, mode: Mode, statement_ms: int | None, opening: Opening = _PLAIN) -> AsyncGenerator[Tx]:
         limit = statement_ms or self._statement_ms
         async with (
             self._connection(project.project_id) as connection,
             named_errors(project, mode),
-            open_transaction(connection, project, mode, self._search_path, limit),
+            open_transaction(connection, project, mode, self._search_path, limit, opening),
         ):
-            tx = Tx(connection, project, None, limit)
+            tx = Tx(connection, project, None, limit, opening.stage_ms)
             tx.space = await self._space(tx)
             yield tx
 
-    def read(self, project: ProjectRef, *, statement_ms: int | None = None):
+    def read(self, project: ProjectRef, *, statement_ms: int | None = None, opening: Opening = _PLAIN):
         """A read-only transaction that sees one state of the project throughout."""
-        return self._open(project, "read", statement_ms)
+        return self._open(project, "read", statement_ms, opening)
 
     def write(self, project: ProjectRef, *, statement_ms: int | None = None):
         """A transaction that may write; each of its statements sees what was committed before it."""
@@ -227,8 +232,9 @@ class Database:
             return await connection.fetch(load("control", "api")[name].sql, *args)
 
 
-async def _check(pool: asyncpg.Pool, url: str, *, prepared: bool, superuser_allowed: bool) -> str:
-    """The schema of the extension `vector`, for a login and a way to the database that can be used; raises `UnsuitableDatabase`."""
+async def _check(pool: asyncpg.Pool, url: str, *, prepared: bool, superuser_allowed: bool) -> tuple[str, bool]:
+    """The schema of the extension `vector` and whether its scans can go on, for a login and a way to the database that can be used;
+    raises `UnsuitableDatabase`."""
     async with pool.acquire() as connection:
         if prepared:
             await require_prepared(connection, url)
@@ -241,7 +247,7 @@ async def _check(pool: asyncpg.Pool, url: str, *, prepared: bool, superuser_allo
             "The API's login is a superuser or bypasses row security, so the database could not keep workspaces apart.",
             hint="Give DATABASE_URL a plain login and MUNIMENT_OWNER_URL the owner's; `muniment migrate` sets both up.",
         )
-    return row["vector_schema"]
+    return row["vector_schema"], row["iterative"]
 
 
 async def _learn(connection: Any) -> None:

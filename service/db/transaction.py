@@ -5,7 +5,8 @@ Role, search path and limits are SET LOCAL by one simple query, so that they end
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+import re
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 from typing import Any, Final, Literal
@@ -30,6 +31,7 @@ _BEGIN: Final = {
 _PLANS: Final = {"read": "", "write": "; SET LOCAL enable_seqscan = off"}
 # Free SQL may take locks that outlive its transaction, and Postgres cannot keep a role from it.
 _UNLOCK: Final = "SELECT pg_catalog.pg_advisory_unlock_all()"
+_SETTING: Final = re.compile(r"[a-z_]+(\.[a-z_]+)? = [a-z0-9_]+")
 # What goes wrong with one statement alone: a column or function that is not there (yet, or after a restore), data or an index that is
 # broken, memory or disk that it asked too much of. A table that is not there is a project that was deleted.
 _ITS_OWN: Final = (
@@ -69,15 +71,39 @@ class Description(msgspec.Struct, frozen=True):
     columns: tuple[str, ...]
 
 
+class Opening(msgspec.Struct, frozen=True):
+    """What a transaction begins with beside its role and path, in the one statement that begins it.
+
+    `settings` are of the planner or of indexes, and hold until its end; `stage_ms` limits its first statements that have a budget.
+    """
+
+    settings: Mapping[str, str | int] = {}
+    stage_ms: int | None = None
+
+    def statements(self) -> list[str]:
+        """As SQL; raises `ValueError` for a setting that is no plain word or number."""
+        set_to = [f"{name} = {value}" for name, value in self.settings.items()]
+        if not all(map(_SETTING.fullmatch, set_to)):
+            raise ValueError(f"not settings: {set_to}")
+        return [*(f"SET LOCAL {each}" for each in set_to), *(() if self.stage_ms is None else (_stage(self.stage_ms),))]
+
+
+def _stage(allowed_ms: int) -> str:
+    """Where the statements of a stage go back to, and how long each of them may take."""
+    return f"SAVEPOINT stage; SET LOCAL statement_timeout = {allowed_ms:d}"
+
+
 class Tx:
     """One open transaction in one project."""
 
-    def __init__(self, connection: Connection, project: ProjectRef, space: SpaceRef | None, statement_ms: int) -> None:
+    def __init__(
+        self, connection: Connection, project: ProjectRef, space: SpaceRef | None, statement_ms: int, allowed_ms: int | None = None
+    ) -> None:
         self._connection = connection
         self._statement_ms = statement_ms
         self.project = project
         self.space = space
-        self._allowed: int | None = None  # milliseconds of a statement since the last savepoint; None where a new one is needed
+        self._allowed = allowed_ms  # milliseconds of a statement since the last savepoint; None where a new one is needed
 
     def _bind(self, sql: str) -> str:
         return bind_schema(sql, self.project.schema, self.space.id if self.space else None)
@@ -96,7 +122,7 @@ class Tx:
         allowed = budget.next_statement_ms()
         if allowed != self._allowed:
             async with self._answering(SHORT_MS):
-                await self._connection.execute(f"SAVEPOINT stage; SET LOCAL statement_timeout = {allowed:d}")
+                await self._connection.execute(_stage(allowed))
             self._allowed = allowed
         try:
             async with self._answering(allowed):
@@ -167,16 +193,17 @@ class Tx:
 
 @asynccontextmanager
 async def open_transaction(
-    connection: Connection, project: ProjectRef, mode: Mode, search_path: str, statement_ms: int
+    connection: Connection, project: ProjectRef, mode: Mode, search_path: str, statement_ms: int, opening: Opening
 ) -> AsyncGenerator[Connection]:
     """Begins, hands over the connection, and commits; rolls back on any error and on cancelling."""
     try:
         async with answering(connection, SHORT_MS):
-            await connection.execute(
+            begin = (
                 f"{_BEGIN[mode]}; SET LOCAL ROLE {project.role}; SET LOCAL search_path = {project.schema}, {search_path}, pg_temp; "
                 f"SET LOCAL statement_timeout = {statement_ms:d}; SET LOCAL jit = off; "
                 f"SET LOCAL lock_timeout = {statement_ms * 2 // 3:d}{_PLANS[mode]}"
             )
+            await connection.execute("; ".join([begin, *opening.statements()]))
         yield connection
     except BaseException:
         await asyncio.shield(_roll_back(connection))

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
-from service.db.transaction import Tx
+from service.db.budget import Budget
+from service.db.transaction import Opening, Tx
 from service.search.answer import Truncated
 from service.search.candidates import Candidates, read_packed
 from service.search.compile import compile_stage, compile_vectors
@@ -35,12 +36,17 @@ class Scan(msgspec.Struct, frozen=True):
     iterative: bool
 
 
-async def prepare(tx: Tx, settings: SearchSettings) -> Scan:
-    """Sets what the statements of one transaction need, in one go."""
-    indexed = tx.space is not None and bool(tx.space.indexed)
-    statement = compile_stage("index_settings" if indexed else "plan_settings")
-    rows = await tx.fetch(statement.sql, *statement.bind({"ef_search": settings.ef_search, "scanned": settings.scanned}))
-    return Scan(indexed, bool(rows) and rows[0]["iterative"])
+def opening(settings: SearchSettings, budget: Budget | None, *, iterative: bool) -> Opening:
+    """What transactions of a search begin with: statements keep their plans, since planning them anew costs more than running them."""
+    wide: dict[str, str | int] = {"hnsw.iterative_scan": "relaxed_order", "hnsw.max_scan_tuples": settings.scanned} if iterative else {}
+    left = budget.remaining_ms() if budget else 0
+    stage_ms = min(budget.statement_ms, left) if budget and left else None
+    return Opening({"plan_cache_mode": "force_generic_plan", "hnsw.ef_search": settings.ef_search, **wide}, stage_ms)
+
+
+def scan_of(tx: Tx, *, iterative: bool) -> Scan:
+    """How a transaction searches vectors, so begun."""
+    return Scan(tx.space is not None and bool(tx.space.indexed), iterative)
 
 
 async def find_vectors(stage: Stage, scan: Scan, vector: str, documents: int, held: Sequence[int]) -> Near:

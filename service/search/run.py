@@ -19,7 +19,7 @@ from service.db.scope import ProjectRef
 from service.search.answer import STREAMS, Chosen, Found, Scope, SearchAnswer, Shown, Stream, show_event, show_page
 from service.search.candidates import pack, rank_apart, unpack
 from service.search.gather import Findings, Key, gather
-from service.search.near import Scan, prepare
+from service.search.near import Scan, opening, scan_of
 from service.search.parse import SearchRequest, SearchSettings
 from service.search.plan import SearchPlan, plan_search
 from service.search.rerank import Reranker
@@ -79,11 +79,11 @@ class _Search:
             self.findings.note(note)
 
     @asynccontextmanager
-    async def open(self, place: int) -> AsyncGenerator[tuple[Stage, Scan]]:
-        """A transaction in a project, whose statements keep their plans: planning them anew costs more than running them."""
-        async with self.database.read(self.projects[place - 1]) as tx:
-            scan = await prepare(tx, self.settings)
-            yield Stage(tx, place, self.plan, self.settings, self.budget), scan
+    async def open(self, place: int, *, limited: bool = True) -> AsyncGenerator[tuple[Stage, Scan]]:
+        """A transaction in a project that is ready for the first stage; one that is not `limited` shows what was found when time is over."""
+        iterative, budget = self.database.iterative, self.budget if limited else None
+        async with self.database.read(self.projects[place - 1], opening=opening(self.settings, budget, iterative=iterative)) as tx:
+            yield Stage(tx, place, self.plan, self.settings, budget), scan_of(tx, iterative=iterative)
 
     async def search_one(self) -> list[Chosen]:
         """All stages in one transaction."""
@@ -147,13 +147,13 @@ class _Search:
         reached = await self.each(sorted({seed.place for seed in seeds}), ("graph",), step)
         neighbours = [each for some in reached for each in some or ()]
         found["graph"] = pack(neighbours)
-        async with self.open(1) as (stage, _):
-            rows = await order_all(unlimited(stage), found, self.take)
+        async with self.open(1, limited=False) as (stage, _):
+            rows = await order_all(stage, found, self.take)
         graph = _by_key(neighbours)
 
         async def shown(place: int) -> list[Chosen]:
-            async with self.open(place) as (stage, _):
-                return await show(unlimited(stage), rows, graph)
+            async with self.open(place, limited=False) as (stage, _):
+                return await show(stage, rows, graph)
 
         hits = await do_abreast(sorted({row["place"] for row in rows}), shown, self.database.few)
         return [hit for some in hits for hit in some]

@@ -1,6 +1,9 @@
 -- name: describe_login
--- Who is logged in, what it may bypass, and where the extension `vector` lives.
-SELECT r.rolsuper, r.rolbypassrls, i.vector_schema
+-- Who is logged in, what it may bypass, where the extension `vector` lives, and whether its scans can go on (from version 0.8).
+SELECT r.rolsuper, r.rolbypassrls, i.vector_schema,
+    EXISTS (
+        SELECT FROM pg_extension AS x WHERE x.extname = 'vector' AND (string_to_array(x.extversion, '.'))[1:2]::integer[] >= ARRAY[0, 8]
+    ) AS iterative
 FROM pg_roles AS r CROSS JOIN control.describe_instance() AS i
 WHERE r.rolname = session_user;
 

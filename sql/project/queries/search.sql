@@ -186,20 +186,6 @@ UNION ALL
     GROUP BY c.id ORDER BY 3 DESC, 2 DESC LIMIT :stream_size::bigint
 );
 
--- name: plan_settings
--- Statements keep their plans: planning them anew costs more than running them.
-SELECT set_config('plan_cache_mode', 'force_generic_plan', true) AS mode, false AS iterative;
-
--- name: index_settings
--- The same, and how far the index is searched; versions before 0.8 know no iterative scan.
-SELECT set_config('plan_cache_mode', 'force_generic_plan', true) AS mode, set_config('hnsw.ef_search', :ef_search::bigint::text, true) AS ef,
-    coalesce(
-        CASE WHEN (string_to_array(x.extversion, '.'))[1:2]::integer[] >= ARRAY[0, 8] THEN
-            set_config('hnsw.iterative_scan', 'relaxed_order', true) || set_config('hnsw.max_scan_tuples', :scanned::bigint::text, true)
-        END <> '', false
-    ) AS iterative
-FROM pg_catalog.pg_extension AS x WHERE x.extname = 'vector';
-
 -- name: vector_count
 -- How many passages have a vector.
 SELECT count(*) AS number FROM m_0.vector_0 AS v;
