@@ -30,6 +30,10 @@ class Candidates(msgspec.Struct, frozen=True):
     names: Sequence[Sequence[str]] = ()
     itself: tuple[int, ...] = ()
 
+    def written(self) -> dict[str, tuple[str, str]]:
+        """Passage and score of each id, as they are written."""
+        return dict(zip(self.ids.split(","), zip(self.passages.split(","), self.scores.split(","), strict=True), strict=True))
+
     def unpack(self) -> list[Found]:
         """Each candidate by itself."""
         passages = [None if text == _NONE else int(text) for text in self.passages.split(",")]
@@ -58,6 +62,24 @@ def pack(found: Sequence[Found]) -> list[Candidates]:
 def unpack(packed: Iterable[Candidates]) -> list[Found]:
     """Each candidate by itself."""
     return [item for part in packed for item in part.unpack()]
+
+
+def lift(words: Iterable[Candidates], names: Iterable[Candidates]) -> list[Candidates]:
+    """The text matches, of which each project has its pages and its events once, and before them what the query gives by id, path or
+    title: no text matches it better."""
+    written = {(part.place, part.is_page): part.written() for part in words}
+    best = max((float(score) for each in written.values() for _, score in each.values()), default=0.0)
+    for part in names:
+        if part.itself:
+            named, mine = part.written(), written.setdefault((part.place, part.is_page), {})
+            for number in map(str, part.itself):
+                passage, score = mine.get(number, named[number])
+                mine[number] = passage, str(best + float(score))
+    lifted: list[Candidates] = []
+    for (place, is_page), each in written.items():
+        passages, scores = (",".join(column) for column in zip(*each.values(), strict=True))
+        lifted.append(Candidates(place, is_page, len(each), ",".join(each), passages, scores))
+    return lifted
 
 
 def rank_apart(packed: Iterable[Candidates], groups: Mapping[int, int]) -> list[Candidates]:

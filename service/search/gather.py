@@ -11,10 +11,10 @@ import structlog
 
 from service.db.budget import Cut, StatementFailed
 from service.search.answer import STREAMS, Stream, Truncated
-from service.search.candidates import Candidates, pack, unpack
+from service.search.candidates import Candidates, lift, pack
 from service.search.near import Scan, find_vectors
 from service.search.stages import Facts, Stage, find_names, find_words
-from service.search.streams.fts import WordFacts, WordPlan, lift, limit_candidates, plan_words
+from service.search.streams.fts import WordFacts, WordPlan, limit_candidates, plan_words
 from service.search.streams.vector import QueryVector, explain_absence
 from service.search.versions import MAX_PAGES, OldPage, find_in_old_pages, read_old_pages
 
@@ -100,7 +100,7 @@ async def _gather_texts(findings: Findings, stage: Stage, facts: Facts, counted:
     names = await findings.attempt(("entity",), find_names(stage, facts)) or []
     findings.found["entity"] += names
     if any(part.itself for part in names):
-        findings.found["fts"] = pack(lift(unpack(findings.found["fts"]), unpack(names)))
+        findings.found["fts"] = lift(findings.found["fts"], names)
     if past:
         await _gather_past(findings, stage, words, facts.held)
 

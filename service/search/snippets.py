@@ -3,12 +3,10 @@
 In: a passage's text, the query's lexemes. Out: HTML in which only `<mark>` is markup, around the words that match.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from html import escape
 from typing import Final, TypeAlias
-
-import msgspec
 
 from service.memory.scripts import normalise_with_origins
 from service.memory.words import TOKEN, Word, read_tokens
@@ -19,19 +17,23 @@ MAX_TEXT: Final = 20_000
 
 _Words: TypeAlias = tuple[tuple[int, Word], ...]
 """Words of one token, and where each begins in it."""
+Spans: TypeAlias = tuple[tuple[int, int, str], ...]
+"""Where something matches, and which lexeme."""
 
 
-class Marks(msgspec.Struct, frozen=True):
-    """What is marked: lexemes, and beginnings of lexemes."""
+class Marks(dict[str, Spans]):
+    """What matches in each token, by lexemes and by beginnings of lexemes; told once for all texts of a search."""
 
-    lexemes: frozenset[str]
-    beginnings: tuple[str, ...] = ()
+    def __init__(self, lexemes: Collection[str], beginnings: tuple[str, ...] = ()) -> None:
+        super().__init__()
+        self.lexemes = frozenset(lexemes)
+        self.beginnings = beginnings
 
     @classmethod
     def of(cls, query: WordQuery) -> "Marks":
         """The lexemes of a query's terms and phrases."""
         terms = (*query.terms, *query.phrases)
-        whole = frozenset(lexeme for term in terms if not term.prefix for lexeme in term.lexemes)
+        whole = {lexeme for term in terms if not term.prefix for lexeme in term.lexemes}
         return cls(whole, tuple(term.lexemes[0] for term in terms if term.prefix))
 
     def find(self, word: Word) -> str | None:
@@ -47,12 +49,11 @@ class Marks(msgspec.Struct, frozen=True):
                     return lexeme
         return None
 
-    def find_in(self, tokens: Iterable[str]) -> dict[str, list[tuple[int, int, str]]]:
-        """Where in each token something matches, and which lexeme; most tokens match nothing, which a look at their lexemes tells."""
-        lexemes, known = self.lexemes, map(_read_token, tokens)
-        if self.beginnings:
-            return {token: spans for token, words, _ in known if (spans := list(self._look_at(words)))}
-        return {token: list(self._look_at(words)) for token, words, read in known if not lexemes.isdisjoint(read)}
+    def __missing__(self, token: str) -> Spans:
+        """Most tokens match nothing, which a look at their lexemes tells."""
+        words, read = _read_token(token)
+        spans = self[token] = tuple(self._look_at(words)) if self.beginnings or not self.lexemes.isdisjoint(read) else ()
+        return spans
 
     def _look_at(self, words: _Words) -> Iterator[tuple[int, int, str]]:
         for at, word in words:
@@ -63,10 +64,10 @@ class Marks(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=1 << 14)
-def _read_token(token: str) -> tuple[str, _Words, frozenset[str]]:
-    """A token, its words, and the lexemes of all."""
+def _read_token(token: str) -> tuple[_Words, frozenset[str]]:
+    """A token's words, and the lexemes of all."""
     words = tuple((at, word) for at, words, _ in read_tokens(token) for word in words)
-    return token, words, frozenset(lexeme for _, word in words for lexeme in (word.main, *word.others) if lexeme)
+    return words, frozenset(lexeme for _, word in words for lexeme in (word.main, *word.others) if lexeme)
 
 
 def make_snippet(text: str, marks: Marks) -> str:
@@ -90,10 +91,9 @@ def make_snippet(text: str, marks: Marks) -> str:
 def _find_spans(text: str, marks: Marks) -> list[tuple[int, int, str]]:
     """Where the text matches, and which lexeme, in order."""
     normal, origins = normalise_with_origins(text)
-    hits = marks.find_in(set(TOKEN.findall(normal)))
     spans: list[tuple[int, int, str]] = []
-    for match in TOKEN.finditer(normal) if hits else ():
-        for start, end, lexeme in hits.get(match.group(), ()):
+    for match in TOKEN.finditer(normal):
+        for start, end, lexeme in marks[match[0]]:
             low, high = match.start() + start, match.start() + end
             spans.append((origins[low], origins[high], lexeme) if origins else (low, high, lexeme))
     return sorted(spans)

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from service.search.answer import Found
 from service.search.parse import SearchSettings
 from service.search.word_query import Term, WordQuery
 
@@ -107,15 +106,3 @@ def _choose(terms: Sequence[tuple[int, Term]], most: int) -> list[Term]:
 
 def _rarity(frequency: int, documents: int) -> float:
     return math.log(1 + (documents - min(frequency, documents) + 0.5) / (frequency + 0.5))
-
-
-def lift(words: Sequence[Found], names: Sequence[Found]) -> list[Found]:
-    """Puts first what the query gives by id, path or title: no text matches it better."""
-    known = {(item.place, item.is_page, item.id): item for item in words}
-    best = max((item.score for item in words), default=0.0)
-    for item in names:
-        if item.itself:
-            key = (item.place, item.is_page, item.id)
-            found = known.get(key, item)
-            known[key] = Found(item.place, item.is_page, item.id, found.passage, best + found.score)
-    return list(known.values())

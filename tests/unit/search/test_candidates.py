@@ -1,7 +1,7 @@
 """Candidates travel as lists and are the same when unpacked."""
 
 from service.search.answer import Found
-from service.search.candidates import candidate_values, pack, rank_apart, unpack
+from service.search.candidates import candidate_values, lift, pack, rank_apart, unpack
 
 FOUND = [
     Found(2, False, 7, None, 0.1, ("Ada",)),
@@ -25,6 +25,23 @@ def test_lists_are_arrays_of_postgres() -> None:
     assert values["ids"] == ["{5}", "{3}", "{7}"]
     assert values["passages"] == ["{50}", "{30}", "{NULL}"]
     assert values["scores"] == ["{2.5}", "{1e-20}", "{0.1}"]
+
+
+def test_what_is_named_comes_first() -> None:
+    words = pack([Found(1, True, 1, 10, 3.0), Found(1, True, 2, 20, 2.0), Found(2, True, 2, 21, 0.5)])
+    names = [
+        Found(1, True, 2, None, 1.0, ("b.md",), itself=True),
+        Found(1, True, 3, None, 1.0, ("tag",)),
+        Found(1, False, 9, None, 0.25, ("evt_9",), itself=True),
+        Found(2, False, 4, None, 1.0, ("tag",)),
+    ]
+    assert unpack(lift(words, pack(names))) == [
+        Found(1, True, 1, 10, 3.0),
+        Found(1, True, 2, 20, 5.0),
+        Found(2, True, 2, 21, 0.5),
+        Found(1, False, 9, None, 3.25),
+    ]
+    assert unpack(lift([], pack(names[2:3]))) == [Found(1, False, 9, None, 0.25)]
 
 
 def test_ranks_stand_for_scores_each_within_its_group() -> None:

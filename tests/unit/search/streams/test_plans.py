@@ -4,10 +4,9 @@ import uuid
 
 import pytest
 
-from service.search.answer import Found
 from service.search.parse import SearchSettings
 from service.search.streams.entity import choose_starts, read_names, started_values
-from service.search.streams.fts import WordFacts, lift, limit_candidates, plan_words
+from service.search.streams.fts import WordFacts, limit_candidates, plan_words
 from service.search.word_query import read_query
 
 FACTS = WordFacts({"rare": 2, "often": 900, "alway": 1_000, "テス": 5, "スト": 3}, {"测": 7}, 1_000, 20_000)
@@ -56,13 +55,6 @@ def test_prefixes_and_phrases_have_frequencies() -> None:
 @pytest.mark.parametrize("query", ["", "the", "unknown"])
 def test_nothing_known_is_no_plan(query: str) -> None:
     assert plan_words(read_query(query), FACTS, SearchSettings()) is None
-
-
-def test_what_is_named_comes_first() -> None:
-    words = [Found(1, True, 1, 10, 3.0), Found(1, True, 2, 20, 2.0)]
-    names = [Found(1, True, 2, None, 1.0, ("b.md",), itself=True), Found(1, True, 3, None, 1.0, ("tag",))]
-    lifted = lift(words, names)
-    assert [(item.id, item.passage, item.score) for item in lifted] == [(1, 10, 3.0), (2, 20, 5.0)]
 
 
 def test_names_are_runs_of_words() -> None:
