@@ -36,10 +36,11 @@ from service.db.transaction import Tx, bind_schema
 from service.embed.indexes import Unindexed
 from service.operations.operation import Services
 from service.operations.searching import MemoryQuery, memory_query
-from service.search.compile import Compiled, compile_seeds
+from service.search.compile import Compiled, compile_neighbours, compile_seeds
 from service.search.near import opening
 from service.search.parse import SearchSettings
 from service.search.stages import Stage
+from service.search.streams.graph import Seed, seed_values
 from service.surface.cli.greeting import own_caller
 
 CLIENTS = 16
@@ -51,11 +52,12 @@ FROM {schema}.vector_{space}
 
 
 class Captured(msgspec.Struct, frozen=True):
-    """What one question made of statements: ours, and each stream's by hand."""
+    """What one question made of statements: ours, each stream's by hand, and ours of each of these streams for the same answer."""
 
     text: str
     ours: list[Statement]
     by_hand: list[Statement]
+    streams: list[Statement]
 
 
 def run(events: int = 100_000, pages: int = 5_000, *, tenfold: bool = False, questions: int = 40) -> None:
@@ -128,23 +130,23 @@ async def _capture(server: Running, services: Services, project: ProjectRef, spa
         await _ask(server, services, text)
     finally:
         Stage.ask = plain  # type: ignore[method-assign]
-    ours = [Statement(bind_schema(statement.sql, project.schema, space.id), statement.bind(values)) for statement, values in seen]
-    return Captured(text, ours, await _by_hand(services.database, project, space, [values for _, values in seen]))
 
+    def ready(statement: Compiled, values: Mapping[str, Any]) -> Statement:
+        return Statement(bind_schema(statement.sql, project.schema, space.id), statement.bind(values))
 
-async def _by_hand(database: Database, project: ProjectRef, space: SpaceRef, values: Sequence[Mapping[str, Any]]) -> list[Statement]:
-    """Each stream by hand for the values that ours took; the graph starts from the same events and pages."""
+    # Each stream by hand takes the values that ours took; the graph starts from the same events and pages.
     ways: list[tuple[str, Callable[[Mapping[str, Any]], Statement]]] = [
         ("candidates", search_by_hand.words),
         ("entities", search_by_hand.names),
         ("nearest", partial(search_by_hand.near, table=f"vector_{space.id}")),
     ]
-    found = [make(each) for name, make in ways for each in values if name in each]
-    last = next(each for each in values if "take" in each)
-    seeds = compile_seeds()
-    async with database.read(project) as tx:
-        found.append(search_by_hand.neighbours(await tx.fetch(seeds.sql, *seeds.bind(last))))
-    return found
+    alone = [(make(values), ready(statement, values)) for name, make in ways for statement, values in seen if name in values]
+    last = next(values for _, values in seen if "take" in values)
+    seeds, stepped = compile_seeds(), compile_neighbours(())
+    async with services.database.read(project) as tx:
+        first = [Seed(*row) for row in await tx.fetch(seeds.sql, *seeds.bind(last))]
+    alone.append((search_by_hand.neighbours(first), ready(stepped, {**last, **seed_values(first)})))
+    return Captured(text, [ready(*each) for each in seen], [each for each, _ in alone], [each for _, each in alone])
 
 
 async def _ask(server: Running, services: Services, text: str) -> None:
@@ -157,6 +159,7 @@ async def _beside_hand(database: Database, project: ProjectRef, captured: Sequen
         empty = min([await _waited(tx, [Statement("SELECT 1", [])]) for _ in range(50)])
     taken: dict[str, list[float]] = {"ours": [], "by hand": []}
     begun = opening(SearchSettings(), None, iterative=database.iterative)
+    differing = 0
     for number in range(-1, 3 * len(captured)):
         question = captured[number % len(captured)]
         for name, statements in (("ours", question.ours), ("by hand", question.by_hand)):
@@ -164,9 +167,26 @@ async def _beside_hand(database: Database, project: ProjectRef, captured: Sequen
                 tries = [await _waited(tx, statements) for _ in range(3)]
             if number >= 0:
                 taken[name].append(min(tries) - empty * len(statements))
+        if number < len(captured):
+            async with database.read(project, opening=begun) as tx:
+                pairs = zip(question.by_hand, question.streams, strict=True)
+                differing += sum([_ids(await _rows(tx, hand)) != _ids(await _rows(tx, ours)) for hand, ours in pairs])
     for name, seconds in taken.items():
         print(f"inside Postgres, {name:8}  ", percentiles(seconds))
+    print(f"{differing} streams by hand give another answer than ours")
     print(f"ratio p50 {percentiles(taken['ours']).p50 / percentiles(taken['by hand']).p50:.2f}", flush=True)
+
+
+async def _rows(tx: Tx, statement: Statement) -> list[Any]:
+    return await tx.fetch(statement.sql, *statement.arguments)
+
+
+def _ids(rows: Sequence[Any]) -> dict[bool, list[int]]:
+    """Pages and events in their order, whether they come one by one or as lists."""
+    found: dict[bool, list[int]] = {}
+    for row in rows:
+        found.setdefault(row["is_page"], []).extend(map(int, row["ids"].split(",")) if "ids" in row else [row["id"]])
+    return found
 
 
 async def _waited(tx: Tx, statements: Sequence[Statement]) -> float:

@@ -9,18 +9,14 @@ UNION ALL
 SELECT 'start' AS topic, s.start AS key, sum(l.df)::bigint AS number
 FROM unnest(:starts::text[]) AS s (start) JOIN m_0.lexeme AS l ON starts_with(l.word, s.start) GROUP BY s.start
 UNION ALL
-SELECT 'documents' AS topic, NULL AS key, c.documents AS number FROM m_0.counter AS c
+SELECT v.topic, NULL AS key, v.number
+FROM m_0.counter AS c CROSS JOIN LATERAL (VALUES ('documents', c.documents), ('length', c.words), ('last', c.passages)) AS v (topic, number)
 UNION ALL
-SELECT 'length' AS topic, NULL AS key, c.words AS number FROM m_0.counter AS c
-UNION ALL
-SELECT 'last' AS topic, NULL AS key, c.passages AS number FROM m_0.counter AS c
-UNION ALL
-SELECT 'entity' AS topic, e.folded AS key, e.id AS number FROM m_0.entity AS e WHERE e.folded = ANY(:names::text[])
+SELECT v.topic, v.key, v.number
+FROM m_0.entity AS e CROSS JOIN LATERAL (VALUES ('entity', e.folded, e.id), ('hub', e.name, e.event_count)) AS v (topic, key, number)
+WHERE e.folded = ANY(:names::text[]) AND (v.topic = 'entity' OR e.event_count > :fan::bigint)
 UNION ALL
 SELECT 'tag' AS topic, t.folded AS key, t.id AS number FROM m_0.tag AS t WHERE t.folded = ANY(:names::text[]) OR split_part(t.folded, '/', -1) = ANY(:names::text[])
-UNION ALL
-SELECT 'hub' AS topic, e.name AS key, e.event_count AS number FROM m_0.entity AS e
-WHERE e.folded = ANY(:names::text[]) AND e.event_count > :fan::bigint
 UNION ALL
 SELECT DISTINCT 'held' AS topic, NULL AS key, t.id AS number
 FROM unnest(:tags::text[]) AS w (name) JOIN m_0.tag AS t ON t.folded = w.name OR split_part(t.folded, '/', -1) = w.name OR starts_with(t.folded, w.name || '/');
@@ -44,19 +40,22 @@ WITH scored AS MATERIALIZED (
 ), near AS (
     SELECT h.id, h.passage, h.share, terms_of(h) FROM heard AS h
     UNION ALL
-    SELECT n.id, NULL AS passage, h.share * :neighbour::double precision ^ n.step AS share, terms_of(h)
-    FROM heard AS h
-        CROSS JOIN LATERAL (SELECT e.session FROM m_0.event AS e WHERE e.id = h.id LIMIT 1) AS e
-        CROSS JOIN LATERAL (
-            SELECT b.id, row_number() OVER (ORDER BY b.id DESC) AS step FROM (
-                SELECT v.id FROM m_0.event AS v WHERE v.session = e.session AND v.id < h.id ORDER BY v.session DESC, v.id DESC LIMIT :reach::bigint
-            ) AS b
-            UNION ALL
-            SELECT b.id, row_number() OVER (ORDER BY b.id) AS step FROM (
-                SELECT v.id FROM m_0.event AS v WHERE v.session = e.session AND v.id > h.id ORDER BY v.session, v.id LIMIT :reach::bigint
-            ) AS b
-        ) AS n
-    WHERE h.place <= :spread::bigint AND wanted_event(n.id)
+    SELECT n.id, NULL AS passage, n.share, terms_of(n) FROM (  -- OFFSET: filters are asked once of all, not for each that lends
+        SELECT n.id, h.share * :neighbour::double precision ^ n.step AS share, terms_of(h)
+        FROM heard AS h
+            CROSS JOIN LATERAL (SELECT e.session FROM m_0.event AS e WHERE e.id = h.id LIMIT 1) AS e
+            CROSS JOIN LATERAL (
+                SELECT b.id, row_number() OVER (ORDER BY b.id DESC) AS step FROM (
+                    SELECT v.id FROM m_0.event AS v
+                    WHERE v.session = e.session AND v.id < h.id ORDER BY v.session DESC, v.id DESC LIMIT :reach::bigint
+                ) AS b
+                UNION ALL
+                SELECT b.id, row_number() OVER (ORDER BY b.id) AS step FROM (
+                    SELECT v.id FROM m_0.event AS v WHERE v.session = e.session AND v.id > h.id ORDER BY v.session, v.id LIMIT :reach::bigint
+                ) AS b
+            ) AS n
+        WHERE h.place <= :spread::bigint OFFSET 0
+    ) AS n WHERE wanted_event(n.id)
 ), event_last AS (
     SELECT n.id, max(n.passage) AS passage, best_terms() AS score FROM near AS n GROUP BY n.id
 ), page_hit AS (
@@ -269,7 +268,7 @@ FROM stream AS r GROUP BY r.is_page;
 -- name: packed_names
 -- The same for names: which of them the query gives by id, path or title, and what matched, where that is asked for.
 SELECT r.is_page, count(*) AS number, string_agg(r.id::text, ',') AS ids, string_agg('NULL', ',') AS passages,
-    string_agg(r.score::text, ',') AS scores, array_agg(r.id) FILTER (WHERE r.itself) AS itself, json_agg(r.matched)::text AS matched
+    string_agg(r.score::text, ',') AS scores, array_agg(r.id) FILTER (WHERE r.itself) AS itself, json_agg(r.matched) FILTER (WHERE NOT r.matched IS NULL)::text AS matched
 FROM stream AS r GROUP BY r.is_page;
 
 -- name: packed_near
