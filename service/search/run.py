@@ -80,7 +80,7 @@ class _Search:
 
     @asynccontextmanager
     async def open(self, place: int, *, limited: bool = True) -> AsyncGenerator[tuple[Stage, Scan]]:
-        """A transaction in a project that is ready for the first stage; one that is not `limited` shows what was found when time is over."""
+        """A transaction in a project that is ready for the first stage; one that is not `limited` goes on when time is over."""
         iterative, budget = self.database.iterative, self.budget if limited else None
         async with self.database.read(self.projects[place - 1], opening=opening(self.settings, budget, iterative=iterative)) as tx:
             yield Stage(tx, place, self.plan, self.settings, budget), scan_of(tx, iterative=iterative)

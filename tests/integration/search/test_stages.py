@@ -5,6 +5,7 @@ import pytest
 from service.db.budget import Budget, Cut
 from service.db.pools import Database
 from service.db.scope import ProjectRef
+from service.db.transaction import Opening
 
 ENDLESS = "SELECT count(*) AS n FROM generate_series(1, 100000000000) AS s"
 
@@ -20,6 +21,24 @@ async def test_a_cut_statement_leaves_the_others_and_the_settings(database: Data
             assert cut.value.reason == "statement_timeout"
         assert await tx.fetchval("SHOW plan_cache_mode", budget=budget) == "force_generic_plan"
         assert await tx.fetchval("SHOW statement_timeout", budget=budget) == "50ms"
+
+
+async def test_a_transaction_begins_with_its_settings_and_its_first_savepoint(database: Database, project: ProjectRef) -> None:
+    budget = Budget(60_000, 50)
+    opening = Opening({"plan_cache_mode": "force_generic_plan", "hnsw.ef_search": 77}, stage_ms=50)
+    async with database.read(project, opening=opening) as tx:
+        with pytest.raises(Cut):
+            await tx.fetch(ENDLESS, budget=budget)
+        assert await tx.fetchval("SHOW plan_cache_mode", budget=budget) == "force_generic_plan"
+        assert await tx.fetchval("SHOW hnsw.ef_search", budget=budget) == "77"
+    async with database.read(project) as tx:
+        assert await tx.fetchval("SHOW plan_cache_mode") == "auto"
+
+
+@pytest.mark.parametrize(("name", "value"), [("work_mem", "1; COMMIT"), ("role", "'x'"), ("a b", 1)])
+def test_what_is_no_plain_setting_begins_nothing(name: str, value: str | int) -> None:
+    with pytest.raises(ValueError, match="not settings"):
+        Opening({name: value}).statements()
 
 
 async def test_what_was_written_before_a_cut_stays(database: Database, project: ProjectRef) -> None:
