@@ -24,7 +24,7 @@ FROM unnest(:tags::text[]) AS w (name) JOIN m_0.tag AS t ON t.folded = w.name OR
 -- name: words
 -- Text match: candidates by the rarest words, scored by all. An event is read together with those beside it in the session: of each word
 -- it takes its own score or a part of the best one near, the less the farther; so a word said twice nearby counts once, and what answers
--- a question stands by the words of the question.
+-- a question stands by the words of the question. OFFSET has the filters asked once of all neighbours, not for each event that lends.
 WITH scored AS MATERIALIZED (
     SELECT p.id, p.event_id, p.page_id, 1 / sqrt(0.6 + 0.4 * p.length / :mean_length::double precision) AS share, each_term()
     FROM m_0.passage AS p
@@ -40,7 +40,7 @@ WITH scored AS MATERIALIZED (
 ), near AS (
     SELECT h.id, h.passage, h.share, terms_of(h) FROM heard AS h
     UNION ALL
-    SELECT n.id, NULL AS passage, n.share, terms_of(n) FROM (  -- OFFSET: filters are asked once of all, not for each that lends
+    SELECT n.id, NULL AS passage, n.share, terms_of(n) FROM (
         SELECT n.id, h.share * :neighbour::double precision ^ n.step AS share, terms_of(h)
         FROM heard AS h
             CROSS JOIN LATERAL (SELECT e.session FROM m_0.event AS e WHERE e.id = h.id LIMIT 1) AS e
