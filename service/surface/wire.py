@@ -96,6 +96,7 @@ class PatientProtocol(H11Protocol):
     _clock: asyncio.TimerHandle | None = None
     _part: Part | None = None
     _arrived = 0
+    _held = False
     _stalled: asyncio.TimerHandle | None = None
     _untaken = 0
 
@@ -150,6 +151,7 @@ class PatientProtocol(H11Protocol):
         if part == "headers":
             self._clock = self.loop.call_later(self.patience.headers_s, self._give_up, part)
         elif part == "body":
+            self._held = self._holds()
             self._clock = self.loop.call_later(self.patience.body_s, self._look_at_body)
 
     def _stop(self) -> None:
@@ -158,10 +160,14 @@ class PatientProtocol(H11Protocol):
             self._clock.cancel()
             self._clock = None
 
+    def _holds(self) -> bool:
+        """Whether the client is to wait: the server does not read, or has not asked for the body."""
+        return self.flow.read_paused or self.cycle.waiting_for_100_continue
+
     def _look_at_body(self) -> None:
-        """While the server does not read, or has not asked for the body, nothing is missing; once it has answered, nothing is wanted."""
+        """While the client is to wait nothing is missing, and then it has all its time; once it is answered, nothing is wanted."""
         unwanted = self.cycle.response_complete
-        if not unwanted and (self.flow.read_paused or self.cycle.waiting_for_100_continue or self._arrived >= LEAST_BODY):
+        if not unwanted and (self._held or self._holds() or self._arrived >= LEAST_BODY):
             self._start("body")
         else:
             self._give_up("body")
