@@ -1,6 +1,7 @@
 """What every rate limiter must do, on the one in the process and the one on Redis; and what happens while Redis is away."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -8,12 +9,19 @@ import pytest
 import pytest_asyncio
 from redis.asyncio import Redis
 
+from service.access import limits as limits_of_calls
 from service.access.keys import Caller
 from service.access.limits import Limits, LocalLimiter, RateLimited, RateLimiter, RedisLimiter, limits_of, make_limiter
 from service.settings import Settings, load_settings
 from tests.integration.access.redis_server import RedisServer
 
 LIMITS = Limits(key=3, workspace=5)
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Redis that is there is waited for longer than calls would, since on a busy machine it may be late."""
+    monkeypatch.setattr(limits_of_calls, "_ANSWER_S", 3.0)
 
 
 def caller(key: str = "k1", workspace: int = 1) -> Caller:
@@ -107,10 +115,12 @@ async def test_a_refused_call_uses_nothing_up(bench: Bench) -> None:
 
 async def test_the_answer_says_when_to_come_again(bench: Bench) -> None:
     limiter = bench.make()
+    began = time.monotonic()
     await _taken(limiter, caller(), 3)
     with pytest.raises(RateLimited) as refused:
         await limiter.take(caller())
-    assert 19 <= refused.value.retry_after <= 20
+    passed = time.monotonic() - began  # Redis' clock goes on
+    assert 20 - passed <= refused.value.retry_after <= 20
     problem = refused.value.problem()
     assert (problem.status, problem.code, problem.members) == (429, "rate_limited", {"retry_after": refused.value.retry_after})
     await bench.pass_time(refused.value.retry_after)
@@ -130,7 +140,7 @@ async def test_zero_is_no_limit(bench: Bench) -> None:
     assert await _taken(bench.make(Limits(4, 0)), caller("k9", workspace=9), 100) == 4
 
 
-@pytest.mark.usefixtures("redis")
+@pytest.mark.usefixtures("redis", "patient")
 async def test_replicas_count_together_on_redis(redis_server: RedisServer) -> None:
     replicas = [make_limiter(_settings(redis_server.url)) for _ in range(3)]
     counts = await asyncio.gather(*(_taken(replica, caller(), 10) for replica in replicas))
@@ -149,6 +159,7 @@ async def test_counts_end_by_themselves_and_survive_a_clock_set_back(redis: Redi
     assert refused.value.retry_after <= 20
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("way", ["halt", "kill"])
 async def test_while_redis_is_away_each_replica_counts_for_itself(tmp_path: Path, way: str) -> None:
     server = RedisServer(tmp_path)
@@ -159,7 +170,7 @@ async def test_while_redis_is_away_each_replica_counts_for_itself(tmp_path: Path
         assert await _taken(limiter, caller(), 2) == 2
         assert not limiter.is_away
         getattr(server, way)()
-        async with asyncio.timeout(10):  # it neither waits for Redis nor lets everybody in
+        async with asyncio.timeout(30):  # it neither waits for Redis nor lets everybody in
             assert await _taken(limiter, caller(), 20) == 3
         assert limiter.is_away
         if way == "kill":

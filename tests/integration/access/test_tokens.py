@@ -250,7 +250,7 @@ async def test_old_keys_are_renewed_without_anybody_waiting(door: Identify, issu
         pass
     clock.now += 2
     assert await door.identify(good)
-    assert await asyncio.to_thread(issuer.fetched.acquire, timeout=10)
+    assert await asyncio.to_thread(issuer.fetched.acquire, timeout=60)
     assert issuer.fetches == 2
 
 

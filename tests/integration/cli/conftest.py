@@ -57,6 +57,7 @@ class Server:
             f"{self.url}/api/v1/workspaces/{self.workspace}/projects",
             json={"slug": slug},
             headers={"Authorization": f"Bearer {self.key}"},
+            timeout=60,
             trust_env=False,
         )
         assert answer.status_code == 201, answer.text

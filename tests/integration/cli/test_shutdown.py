@@ -42,9 +42,12 @@ def process(tmp_path: Path) -> Iterator[tuple["subprocess.Popen[str]", dict[str,
 
 def _running(database: str) -> int:
     with psycopg.connect(database) as connection:
-        row = connection.execute("SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND backend_xmin IS NOT NULL").fetchone()
+        asked = (
+            "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%\\_read\\_rows(%' AND pid <> pg_backend_pid()"
+        )
+        row = connection.execute(asked).fetchone()
     assert row is not None
-    return row[0] - 1
+    return row[0]
 
 
 async def test_calls_under_way_are_told_and_readers_that_stall_hold_nothing_up(

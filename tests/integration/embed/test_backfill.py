@@ -78,13 +78,14 @@ async def test_a_write_waits_for_nobody_and_the_worker_fills_it_in(memory: Memor
 
 
 async def test_a_changed_page_is_embedded_again_and_only_it(memory: Memory, fresh: ProjectRef, owner: OwnerDatabase) -> None:
-    await memory.save(fresh, [{"summary": "still"}])
-    await memory.page(fresh, "a.md", "A", "before")
+    await memory.save(fresh, [{"summary": f"{fresh.schema} still"}])
+    await memory.page(fresh, "a.md", "A", f"{fresh.schema} before")
     backfill, provider = Backfill(owner, Letters()), Letters()
     await _drain(backfill)
-    await memory.page(fresh, "a.md", "A", "after")
+    await memory.page(fresh, "a.md", "A", f"{fresh.schema} after")
     await _drain(Backfill(owner, provider))
-    assert ["after" in text for text in provider.asked] == [True]
+    asked = [text for text in provider.asked if fresh.schema in text]  # what other tests left may be tried again at any moment
+    assert ["after" in text for text in asked] == [True]
 
 
 async def test_one_bad_passage_fails_alone_and_is_given_up(
@@ -141,7 +142,8 @@ async def test_two_workers_share_and_do_nothing_twice(memory: Memory, projects: 
     providers = [Letters(), Letters()]
     await asyncio.gather(*(_drain(Backfill(o, p)) for o, p in zip(owners, providers, strict=True)))
     await _drain(Backfill(owners[0], providers[0]))
-    asked = [text for provider in providers for text in provider.asked if text.startswith("m_")]
+    texts = {f"{each.schema} event {n}" for each in several for n in range(80)}
+    asked = [text for provider in providers for text in provider.asked if text in texts]
     assert len(asked) == len(set(asked)) == 480
     for each in owners:
         await each.close()

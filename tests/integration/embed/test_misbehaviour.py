@@ -80,7 +80,7 @@ async def test_a_provider_that_takes_nothing_is_not_asked_text_by_text(
 
 @pytest.mark.parametrize("query", [True, False])
 async def test_a_call_that_hangs_ends_with_its_time(name: str, make_remote: MakeRemote, embeddings: Misbehaving, query: bool) -> None:
-    provider = await make_remote(name, query_time_s=0.5, document_time_s=0.5)
+    provider = await make_remote(name, query_time_s=1.0, document_time_s=1.0)
     embeddings.rule = lambda call: HANG
     assert await unavailable(provider, query=query) == "timeout"
     assert len(embeddings.calls) == 1

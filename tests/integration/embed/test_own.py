@@ -134,7 +134,7 @@ async def test_worker_and_queries_use_it_and_the_neighbour_goes_on(
     assert not any(other.schema in text for text in sent)
     models = await memory.rows(mine, "SELECT model FROM m_0.space WHERE current")
     assert [row["model"] for row in models] == ["m"]
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:  # a process may know the earlier space for two seconds
             found = await house.ask(mine, "memory_query", query="birds of the south pole", explain=True)
             if "vector" in found.streams_active:

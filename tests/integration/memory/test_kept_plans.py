@@ -81,6 +81,6 @@ async def test_waiting_for_a_lock_is_no_slow_query(memory: Memory, project: Proj
     async with memory.database.write(project) as holding:
         await holding.fetch("SELECT 1 FROM m_0.counter FOR UPDATE")
         with pytest.raises(DatabaseBusy) as refusal:
-            async with memory.database.write(project, statement_ms=300) as waiting:
+            async with memory.database.write(project, statement_ms=3_000) as waiting:
                 await waiting.fetch("SELECT 1 FROM m_0.counter FOR UPDATE")
     assert "limit" not in (refusal.value.hint or "")

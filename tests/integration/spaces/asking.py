@@ -77,7 +77,7 @@ class Asking:
 
     async def until(self, wanted: list[str]) -> None:
         """Asks until the answers are those: a process may know the space for two seconds."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while await self.both() != (wanted, wanted):
                 continue
 

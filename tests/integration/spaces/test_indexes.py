@@ -42,7 +42,7 @@ async def space_number(memory: Memory, project: ProjectRef) -> int:
 
 
 async def until(found: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not await found():
             continue
 

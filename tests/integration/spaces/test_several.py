@@ -83,7 +83,7 @@ async def test_a_call_searches_the_spaces_that_it_began_with(
     async with database.pin_spaces(two) as spaces:
         assert [space.dim if space else None for space in spaces] == [384, 1536]
         await drain(Backfill(owner, TWIN, LIMITS), owner)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await asyncio.create_task(until_moved(), context=Context())  # another call
         assert await models() == ["vectors", "vectors"]
     assert await models() == ["twin", "twin"]

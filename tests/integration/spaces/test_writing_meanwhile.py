@@ -46,7 +46,7 @@ async def test_what_is_written_during_a_move_is_found_by_its_words_at_once_and_b
     assert len(model.written) == 6
     assert model.found
     assert all(model.found)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not all([await model.own_asking.is_near(text) for text in model.written]):
             continue
     state = (await read_status(database, project)).embedding
@@ -73,6 +73,6 @@ async def test_an_earlier_model_that_is_gone_stops_no_move_and_is_said(
     asking = Asking(database, project, TWIN)
     await drain(Backfill(owner, Telling("twin", 384), LIMITS, reach=Reach(make_earlier=lambda _: gone)), owner)
     assert any("1 passages have no vector yet" in note for note in said[0])
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await asking.is_near("unseen so far"):
             continue

@@ -34,8 +34,8 @@ class Waited(msgspec.Struct, frozen=True):
 
 async def sleep_in_database(services: Services, caller: Caller, request: Wait) -> Waited:
     project = await services.scopes.one(caller, None, None)
-    async with services.database.read(project, statement_ms=30_000) as tx:
-        await tx.fetch("SELECT pg_sleep(25), $1::text", request.mark)
+    async with services.database.read(project, statement_ms=600_000) as tx:
+        await tx.fetch("SELECT pg_sleep(500), $1::text", request.mark)
     return Waited()
 
 
@@ -113,7 +113,7 @@ async def test_a_client_that_leaves_ends_its_query(database: Database, server: E
 
 
 async def _until(holds: Any) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not await asyncio.to_thread(holds):  # noqa: ASYNC110  (the database has no event to wait for)
             await asyncio.sleep(0.02)
 
@@ -121,7 +121,7 @@ async def _until(holds: Any) -> None:
 def _sleeping(server: EmbeddedServer) -> int:
     with owner_connection(server.owner_url) as owner:
         row = owner.execute(
-            "SELECT count(*) AS n FROM pg_stat_activity WHERE query LIKE '%%pg_sleep(25)%%' AND state = 'active' AND pid <> pg_backend_pid()"
+            "SELECT count(*) AS n FROM pg_stat_activity WHERE query LIKE '%%pg_sleep(500)%%' AND state = 'active' AND pid <> pg_backend_pid()"
         ).fetchone()
     assert row is not None
     return row["n"]

@@ -50,7 +50,7 @@ class Dripping:
         """What the server says until it closes."""
         dripping = asyncio.create_task(self._drip(drop))
         try:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 said = bytearray()
                 try:
                     while piece := await self.reader.read(65536):
@@ -111,7 +111,7 @@ async def test_a_body_may_wait_for_its_continue(hasty: Running, key: str) -> Non
     head = HEAD + b"authorization: Bearer " + key.encode() + b"\r\ncontent-length: 2\r\nexpect: 100-continue\r\nconnection: close\r\n\r\n"
     reader, writer = await asyncio.open_connection("127.0.0.1", _port(hasty))
     writer.write(head)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         assert (await reader.readuntil(b"\r\n\r\n")).split()[1] == b"100"
         writer.write(b"{}")
         assert (await reader.read()).split()[1] == b"422"
@@ -125,10 +125,10 @@ async def test_an_answer_that_nobody_takes(hasty: Running, key: str, base: str, 
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.connect(("127.0.0.1", _port(hasty)))
         client.sendall(f"GET {base}/export HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\n\r\n".encode())
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while _is_served(client):  # noqa: ASYNC110  (a client that does not read is told by nobody)
                 await asyncio.sleep(0.01)
-        async with asyncio.timeout(10), hasty.services.database._long:  # pyright: ignore[reportPrivateUsage]
+        async with asyncio.timeout(60), hasty.services.database._long:  # pyright: ignore[reportPrivateUsage]
             pass
     async with hasty.client(key) as client_again:
         assert (await client_again.get(f"{base}/status")).status_code == 200

@@ -112,6 +112,7 @@ async def test_a_project_that_is_written_read_and_embedded(
     ids = await memory.save(project, [{"summary": f"line {n}", "entities": ["Name"]} for n in range(50)])
     owner = OwnerDatabase(server.owner_url)
     backfill = Backfill(owner, Letters())
+    used = asyncio.Event()
 
     async def use(n: int) -> int:
         done = 0
@@ -123,6 +124,7 @@ async def test_a_project_that_is_written_read_and_embedded(
                     "SELECT count(*) FROM m_0.participation JOIN m_0.entity ON id = entity_id JOIN m_0.event AS e ON e.id = event_id",
                 )
                 done += 1
+                used.set()
             except DatabaseBusy:
                 continue
             except NotFound:
@@ -132,6 +134,7 @@ async def test_a_project_that_is_written_read_and_embedded(
         await delete_project(database, project)
 
     users = [asyncio.create_task(use(n)) for n in range(6)]
+    await used.wait()
     await backfill.run_round([project.project_id])
     await drop()
     await backfill.run_round([project.project_id])
