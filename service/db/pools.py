@@ -225,10 +225,13 @@ class Database:
         self._spaces[tx.project.project_id] = (time.monotonic() + _SPACE_TTL_S, space)
         return space
 
-    async def control(self, name: str, *args: Any) -> list[asyncpg.Record]:
-        """Calls one of the definer functions in `control`, by the name of its query in sql/control/queries/api.sql."""
+    async def control(self, name: str, *args: Any, allowed_ms: int = _CONTROL_MS) -> list[asyncpg.Record]:
+        """Calls one of the definer functions in `control`, by the name of its query in sql/control/queries/api.sql.
+
+        The database is waited for some time longer than `allowed_ms`, which is to be more than the function waits for locks.
+        """
         touching = (name, *args) if name in _TOUCHING else None
-        async with self._connection(touching) as connection, answering(connection, _CONTROL_MS):
+        async with self._connection(touching) as connection, answering(connection, allowed_ms):
             return await connection.fetch(load("control", "api")[name].sql, *args)
 
 

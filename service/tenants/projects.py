@@ -17,6 +17,7 @@ from service.memory.text import clean_name
 
 _SLUG: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 LONGEST_NAME: Final = 200
+_DROP_MS: Final = 60_000  # it waits ten seconds for those who read, and then has files to delete
 _BUSY: Final = (asyncpg.LockNotAvailableError, DatabaseBusy)
 
 
@@ -48,7 +49,8 @@ async def delete_project(database: Database, project: ProjectRef) -> dict[str, i
 async def drop_project(database: Database, workspace_id: int, project_id: int) -> dict[str, int] | None:
     """The same by its number; None when the workspace has no such project."""
     try:
-        (row,) = await stamina.retry(on=_BUSY, attempts=3, timeout=None)(database.control)("drop_project", workspace_id, project_id)
+        drop = stamina.retry(on=_BUSY, attempts=3, timeout=None)(database.control)
+        (row,) = await drop("drop_project", workspace_id, project_id, allowed_ms=_DROP_MS)
     except _BUSY as error:
         raise DatabaseBusy("The project is being read for a long time, so it was not deleted.", hint="Try again.") from error
     return None if row["counts"] is None else msgspec.json.decode(row["counts"], type=dict[str, int])

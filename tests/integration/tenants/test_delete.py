@@ -1,6 +1,7 @@
 """Deleting projects and workspaces: gone at once, whole, under load, and without their schemas too."""
 
 import asyncio
+import re
 from typing import Any
 
 import msgspec
@@ -18,6 +19,7 @@ from service.operations import CATALOGUE
 from service.operations.operation import Services
 from service.operations.perform import perform
 from service.settings import Settings
+from service.tenants import projects as projects_of_tenants
 from service.tenants import workspaces
 from service.tenants.owner import owner_connection
 from service.tenants.projects import create_project, delete_project
@@ -144,6 +146,32 @@ async def test_a_project_that_is_written_read_and_embedded(
     assert _left(server, project) == []
     with pytest.raises(NotFound):
         await drop()
+
+
+async def test_a_project_that_is_read_for_long_is_busy_and_stays(
+    server: EmbeddedServer, database: Database, memory: Memory, project: ProjectRef
+) -> None:
+    await memory.save(project, [{"summary": "Here"}])
+    drop = "ALTER FUNCTION control.drop_project SET lock_timeout = "
+    with owner_connection(server.owner_url) as owner:
+        owner.execute(f"{drop}'50ms'")
+        try:
+            async with database.read(project) as tx:
+                assert await tx.fetchval("SELECT events FROM m_0.counter") == 1
+                with pytest.raises(DatabaseBusy, match="read for a long time"):
+                    await delete_project(database, project)
+        finally:
+            owner.execute(f"{drop}'10s'")
+    assert len(await memory.rows(project, "SELECT id FROM m_0.event")) == 1
+    assert (await delete_project(database, project))["event"] == 1
+
+
+async def test_deleting_is_waited_for_as_long_as_it_waits_for_readers(server: EmbeddedServer) -> None:
+    with owner_connection(server.owner_url) as owner:
+        row = owner.execute("SELECT array_to_string(proconfig, ' ') AS settings FROM pg_proc WHERE proname = 'drop_project'").fetchone()
+    assert row is not None
+    (seconds,) = re.findall(r"lock_timeout=(\d+)s", row["settings"])
+    assert int(seconds) * 1000 < projects_of_tenants._DROP_MS
 
 
 async def test_a_project_without_its_schema_can_be_deleted(server: EmbeddedServer, database: Database, projects: Projects) -> None:
