@@ -43,8 +43,8 @@ def migrated(server: EmbeddedServer) -> MigrationReport:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def database(migrated: MigrationReport) -> AsyncIterator[Database]:
-    """The pool under the API's login."""
-    opened = await Database.open(migrated.api_url, max_size=10)
+    """The pool under the API's login; on a busy machine too each of many calls gets its turn, and its time."""
+    opened = await Database.open(migrated.api_url, max_size=10, statement_ms=60_000, acquire_s=60)
     yield opened
     await opened.close()
 

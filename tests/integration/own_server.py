@@ -28,7 +28,7 @@ def migrated(server: EmbeddedServer) -> MigrationReport:
 
 @pytest_asyncio.fixture(scope="package", loop_scope="session")
 async def database(migrated: MigrationReport) -> AsyncIterator[Database]:
-    opened = await Database.open(migrated.api_url, max_size=10)
+    opened = await Database.open(migrated.api_url, max_size=10, statement_ms=60_000, acquire_s=60)
     yield opened
     await opened.close()
 

@@ -21,7 +21,7 @@ class Way:
     pooler: PgBouncer | None = None
 
     async def open(self, max_size: int = 10) -> Database:
-        return await Database.open(self.url, max_size=max_size, prepared=self.pooler is None)
+        return await Database.open(self.url, max_size=max_size, prepared=self.pooler is None, acquire_s=60)
 
 
 @pytest.fixture(scope="module", params=[0, 1, 4], ids=["direct", "pgbouncer-1", "pgbouncer-4"])

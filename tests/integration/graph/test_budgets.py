@@ -25,7 +25,7 @@ from tests.integration.graph.conftest import SPELLED
 
 EVENTS, HUB = (200_000, 50_000) if os.environ.get("MUNIMENT_DEEP") else (60_000, 20_000)
 # The deadline is kept to 250 ms; a machine that runs other tests beside is given more.
-SLACK_S = 3.0
+SLACK_S = 10.0
 RAW = ("canceling statement", "asyncpg", "QueryCanceled", "SELECT", "savepoint", "SAVEPOINT", "m_0", "postgres")
 BUILD = (
     "INSERT INTO event (id, summary) SELECT n, 'event ' || n FROM generate_series(1, $1) AS n",
@@ -109,8 +109,8 @@ def ids(*numbers: int) -> list[str]:
     return [f"evt_{number}" for number in numbers]
 
 
-TIME = GraphLimits(deadline_ms=1_200, row_budget=UNBOUNDED)
-STATEMENT = GraphLimits(deadline_ms=3_000, statement_ms=300, row_budget=UNBOUNDED)
+TIME = GraphLimits(deadline_ms=2_000, row_budget=UNBOUNDED)
+STATEMENT = GraphLimits(deadline_ms=4_000, statement_ms=1_000, row_budget=UNBOUNDED)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ async def test_a_walk_that_is_too_wide_ends_in_time(
 
 
 async def test_the_starts_that_were_finished_are_kept(owner: Any, database: Database, wide: ProjectRef) -> None:
-    limits = GraphLimits(deadline_ms=4_000, row_budget=UNBOUNDED)
+    limits = GraphLimits(deadline_ms=8_000, row_budget=UNBOUNDED)  # a twelfth of it is for one start, which takes a hundredth
     asked = ids(51, 1, 61, 2, 71)
     answer = await timed(database, wide, f"{APART} RETURN a.id, count(*) ORDER BY a.id LIMIT 200", limits, ids=asked)
     assert [row[0] for row in answer.rows] == ids(51, 61, 71)
