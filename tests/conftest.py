@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 from hypothesis import settings
 
+from service.db import silence
 from service.db.embedded import EmbeddedServer, start_embedded
 from service.db.pools import Database
 from service.db.scope import ProjectRef
@@ -25,6 +26,14 @@ _COUNT = itertools.count(1)
 # What a run finds must not depend on how busy the machine is, nor in CI on chance.
 settings.register_profile("muniment", deadline=None, derandomize=os.environ.get("CI") == "true", print_blob=True)
 settings.load_profile("muniment")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patience() -> Iterator[None]:
+    """A database that is late on a busy machine is no silent one, which servers wait for no longer than a few seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(silence, "GRACE_S", 60.0)
+        yield
 
 
 @pytest.fixture(scope="session")

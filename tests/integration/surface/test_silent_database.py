@@ -12,9 +12,11 @@ import psutil
 import pytest
 import pytest_asyncio
 
+from service.db import silence
 from service.db.embedded import EmbeddedServer, start_embedded
 from service.db.pools import Database
 from service.db.scope import ProjectRef
+from service.db.silence import GRACE_S
 from service.errors import DatabaseBusy, DatabaseUnavailable
 from service.settings import Settings
 from service.sqltool import run
@@ -27,6 +29,14 @@ from tests.integration.surface.conftest import MakeKey, Running, run_app
 from tests.mcp.conftest import post
 
 MCP = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "memory_status", "arguments": {}}}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def impatience() -> Iterator[None]:
+    """What servers wait for a database that is silent, and not what tests do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(silence, "GRACE_S", GRACE_S)
+        yield
 
 
 @pytest.fixture(scope="module")
