@@ -99,7 +99,7 @@ def served(data: Path, *words: str, **more: str) -> Iterator[tuple[Server, "subp
             yield Server(data, told["url"], told["key"], told["workspace"]), process
         finally:
             process.send_signal(signal.SIGTERM)
-            process.wait(30)
+            process.wait(120)
 
 
 def run(*words: str, **more: str) -> Done:

@@ -21,7 +21,7 @@ def test_a_project_goes_to_a_file_and_into_another(muniment: Muniment, tmp_path:
     assert first["event"] == {"stored": json.loads(printed.out.splitlines()[0])["counts"]["event"], "known": 0, "failed": 0}
     again = other("import", "--export", str(file), "--json")
     assert (again.code, again.json["export"]["event"]["stored"], again.json["export"]["page"]["stored"]) == (0, 0, 0)
-    statuses = [each("status", "--wait", "--timeout", "120", "--json").json for each in (muniment, other)]
+    statuses = [each("status", "--wait", "--timeout", "300", "--json").json for each in (muniment, other)]
     assert statuses[0]["counts"] == statuses[1]["counts"]
     assert statuses[0]["embedding"]["embedded"] == statuses[1]["embedding"]["embedded"] > 0
     for text in ("save format of notebooks", "what broke on the relay", "kick-off"):

@@ -75,7 +75,7 @@ async def test_calls_under_way_are_told_and_readers_that_stall_hold_nothing_up(
                     pass
             server.send_signal(signal.SIGTERM)
             replies = await asyncio.gather(*calls)
-            assert await asyncio.to_thread(server.wait, 30) == 0
+            assert await asyncio.to_thread(server.wait, 60) == 0
     assert [(reply.status_code, reply.json()["code"]) for reply in replies] == [(503, "shutting_down")] * 2
     log = (tmp_path / "log").read_text()
     assert "Traceback" not in log

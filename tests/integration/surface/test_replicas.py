@@ -71,7 +71,7 @@ def _served(settings: dict[str, str], folder: Path, *, remembers_long: bool) -> 
         for name in ("here", "there"):
             words = [*program, "serve", "--no-worker", "--port", "0", "--data", str(folder / name), "--json"]
             started = subprocess.Popen(words, cwd=ROOT, env=settings, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-            running.callback(started.wait, 30)
+            running.callback(started.wait, 120)
             running.enter_context(closing(_stdout(started)))
             running.callback(started.terminate)
             processes.append(started)

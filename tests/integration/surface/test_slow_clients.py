@@ -23,8 +23,8 @@ MANY = 500
 
 @pytest_asyncio.fixture
 async def hasty(database: Database) -> AsyncIterator[Running]:
-    """A server that waits for nobody."""
-    settings = Settings(embedding_provider="none", header_timeout_ms=200, body_timeout_ms=200, reading_timeout_ms=200)
+    """A server that waits for nobody; but what is sent at once arrives in its time, on a busy machine too."""
+    settings = Settings(embedding_provider="none", header_timeout_ms=1_000, body_timeout_ms=500, reading_timeout_ms=200)
     async with run_app(database, settings) as served:
         yield served
 
