@@ -18,7 +18,7 @@ from service.db.budget import Budget, StatementFailed
 from service.db.quota import QuotaRefusal, quota_reached
 from service.db.scope import ProjectRef, SpaceRef
 from service.db.silence import SHORT_MS, Connection, answering
-from service.errors import DatabaseBusy, DatabaseFull, DatabaseUnavailable, QueryTooSlow, no_project
+from service.errors import DatabaseBusy, DatabaseFull, DatabaseUnavailable, MunimentError, QueryTooSlow, no_project
 
 Mode = Literal["read", "write"]
 
@@ -220,6 +220,15 @@ async def _roll_back(connection: Connection) -> None:
             connection.terminate()
 
 
+def _short_of(sqlstate: str | None) -> MunimentError | None:
+    """What the database has too little of, where it is that."""
+    if sqlstate == asyncpg.DiskFullError.sqlstate:
+        return DatabaseFull()
+    if sqlstate in (asyncpg.OutOfMemoryError.sqlstate, asyncpg.ConfigurationLimitExceededError.sqlstate):
+        return DatabaseBusy("The database has no memory left for this call.", hint="Try again in a moment, or ask for less.")
+    return DatabaseUnavailable() if sqlstate == asyncpg.TooManyConnectionsError.sqlstate else None
+
+
 @asynccontextmanager
 async def named_errors(project: ProjectRef | None = None, mode: Mode = "read") -> AsyncGenerator[None]:
     """Turns what the driver raises into the project's own errors, without the database's text."""
@@ -233,10 +242,11 @@ async def named_errors(project: ProjectRef | None = None, mode: Mode = "read") -
         raise DatabaseBusy("Another call holds what this one waits for.", hint="Nothing was changed; try again in a moment.") from error
     except QuotaRefusal as error:
         raise quota_reached(error.detail) from error
-    except asyncpg.DiskFullError as error:
-        raise DatabaseFull from error
-    except (asyncpg.OutOfMemoryError, asyncpg.ConfigurationLimitExceededError) as error:
-        raise DatabaseBusy("The database has no memory left for this call.", hint="Try again in a moment, or ask for less.") from error
+    except (asyncpg.InsufficientResourcesError, StatementFailed) as error:
+        named = _short_of(error.sqlstate)
+        if named is None:
+            raise
+        raise named from error
     except asyncpg.DeadlockDetectedError as error:  # deleting a project takes every table from its readers
         raise DatabaseBusy("The database ended a circle of waiting calls, this one among them.", hint="Try again.") from error
     except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError, asyncpg.InvalidParameterValueError) as error:
@@ -257,7 +267,6 @@ async def named_errors(project: ProjectRef | None = None, mode: Mode = "read") -
         asyncpg.CannotConnectNowError,
         asyncpg.AdminShutdownError,
         asyncpg.CrashShutdownError,
-        asyncpg.TooManyConnectionsError,
         asyncpg.InternalClientError,
         asyncpg.InterfaceError,
         OSError,
