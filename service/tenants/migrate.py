@@ -19,7 +19,7 @@ from service.db.queries import SQL_ROOT, load, read_sql
 from service.errors import InvalidSetting
 from service.tenants.owner import Owner, Row, first_line, owner_connection, run
 from service.tenants.roles import ensure_roles
-from service.tenants.server_check import check_server
+from service.tenants.server_check import check_server, close_to_all
 
 Phase = Literal["before", "after", "all"]
 Area = Literal["control", "project"]
@@ -43,6 +43,7 @@ def migrate(owner_url: str, api_url: str | None = None, *, phase: Phase = "all",
     with owner_connection(owner_url) as owner:
         vectors = check_server(owner, superuser_allowed=superuser_allowed or api_url is not None)
         run(owner, load("control", "migrate")["lock_migrations"])
+        close_to_all(owner)
         applied: dict[str, list[str]] = {}
         failed: dict[str, str] = {}
         with owner.transaction():

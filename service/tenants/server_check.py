@@ -1,7 +1,9 @@
-"""Whether a Postgres server can hold Muniment: version, locale, the extension `vector`, and the rights of the owner's login.
+"""Whether a Postgres server can hold Muniment: version, locale, the extension `vector`, the rights of the owner's login and of everybody.
 
 In: a psycopg connection under the owner's login. Out: the schema of the extension; raises `UnsuitableDatabase`, which says what to do.
 """
+
+from contextlib import suppress
 
 import psycopg
 from psycopg import sql
@@ -83,6 +85,26 @@ def _ensure_vector(owner: Owner, server: Row) -> str:
             f"{owner.info.user}; CREATE EXTENSION vector SCHEMA ext.",
         ) from error
     return "ext"
+
+
+def close_to_all(owner: Owner) -> None:
+    """Takes from PUBLIC what our roles would have through it: temporary tables, which outlive a transaction, and the schema public."""
+    statements = {
+        "temporary": sql.SQL("REVOKE TEMPORARY ON DATABASE {} FROM PUBLIC").format(sql.Identifier(owner.info.dbname)),
+        "creating": sql.SQL("REVOKE CREATE ON SCHEMA public FROM PUBLIC"),
+    }
+    for right in _rights_of_all(owner):
+        with suppress(psycopg.errors.InsufficientPrivilege), owner.transaction():
+            owner.execute(statements[right])
+    if left := _rights_of_all(owner):
+        raise UnsuitableDatabase(
+            "Every login may make temporary tables or objects of its own in this database, and this one may not end that.",
+            hint=f"As superuser, in this database: {'; '.join(statements[right].as_string(owner) for right in left)}.",
+        )
+
+
+def _rights_of_all(owner: Owner) -> list[str]:
+    return [right for right, found in run(owner, load("control", "migrate")["rights_of_all"])[0].items() if found]
 
 
 def _numbers(version: str) -> tuple[int, ...]:

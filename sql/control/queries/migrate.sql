@@ -11,9 +11,18 @@ FROM pg_database AS d WHERE d.datname = current_database();
 -- name: describe_owner
 -- Whether this login can do what a set-up needs.
 SELECT r.rolname, r.rolsuper, r.rolcreaterole, r.rolbypassrls,
-    has_database_privilege(current_database(), 'CREATE') AS can_create,
-    pg_has_role(d.datdba, 'USAGE') AS owns_database
-FROM pg_roles AS r JOIN pg_database AS d ON d.datname = current_database() WHERE r.rolname = session_user;
+    has_database_privilege(current_database(), 'CREATE') AS can_create
+FROM pg_roles AS r WHERE r.rolname = session_user;
+
+-- name: rights_of_all
+-- What PUBLIC, and so every role here, may make in this database: temporary tables, and objects in the schema public.
+SELECT EXISTS (
+    SELECT FROM aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) AS a WHERE a.grantee = 0 AND a.privilege_type = 'TEMPORARY'
+) AS temporary, EXISTS (
+    SELECT FROM pg_namespace AS n, aclexplode(n.nspacl) AS a
+    WHERE n.nspname = 'public' AND a.grantee = 0 AND a.privilege_type = 'CREATE'
+) AS creating
+FROM pg_database AS d WHERE d.datname = current_database();
 
 -- name: lock_migrations
 -- One migration run at a time on a database; held until the session ends.
