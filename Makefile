@@ -42,8 +42,14 @@ run: setup ## Serve on the embedded Postgres, with the sample memory, and ask it
 test: $(TESTED) programs ## Run the tests, two files at a time; they start the services they need
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
+# Everything that keeps people out of what is not theirs: tenants, access, limits, free SQL, deletion, export, redaction. `make test` runs it too.
+ISOLATION := tests/isolation $(addprefix tests/integration/,access forgetting operations sqltool surface tenants) tests/unit/access \
+  tests/unit/sqltool tests/property/sqltool tests/mcp tests/integration/spaces/test_due.py tests/integration/cli/test_pepper.py \
+  $(addprefix tests/integration/memory/,test_redaction.py test_forget.py test_export.py test_export_beside_others.py test_restored_lines.py) \
+  $(addprefix tests/unit/,memory/test_redact.py memory/test_redact_policy.py surface/test_json_body.py)
+
 test-isolation: $(TESTED) programs ## Run only the tests that try to get in where they do not belong
-	$(BIN)/python -m pytest tests/isolation tests/integration/sqltool tests/integration/access $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(ISOLATION) $(ARGS)
 
 test-deep: $(TESTED) ## Run the long property tests of the graph language (half an hour; seeds are printed)
 	MUNIMENT_DEEP=1 MUNIMENT_GRAPH_PAIRS=20000 $(BIN)/python -m pytest tests/property/graph tests/integration/graph/test_budgets.py -s --timeout=0 $(ARGS)

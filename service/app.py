@@ -28,7 +28,6 @@ from service.embed.provider import EmbeddingProvider
 from service.embed.query import OwnEmbedders, QueryEmbedder
 from service.embed.query_cache import QueryCache
 from service.embed.sealed import Seal
-from service.embed.worker import work
 from service.errors import InvalidSetting
 from service.memory.redact_policy import make_redactor
 from service.operations.operation import Services
@@ -39,6 +38,7 @@ from service.surface.http import ServerState, build_app
 from service.surface.wire import Server, make_config
 from service.tenants.bootstrap import PROJECT, WORKSPACE, Prepared, ensure_first_key, prepare_database, without_password
 from service.tenants.pepper import find_pepper
+from service.tenants.upkeep import keep_up
 
 _GRACE_S = 3
 _WORKER_GRACE_S = 1
@@ -137,7 +137,7 @@ async def _working(
     if not (options.worker and prepared.owner_url):
         yield
         return
-    working = asyncio.create_task(work(prepared.owner_url, provider, settings, pepper, stop))
+    working = asyncio.create_task(keep_up(prepared.owner_url, provider, settings, pepper, stop))
     try:
         yield
     finally:

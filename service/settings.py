@@ -42,6 +42,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     oidc_scope_claim: str = "scope"
     oidc_scope_map: list[str] = []
     oidc_leeway_s: Annotated[int, Meta(ge=0, le=300)] = 30
+    audit_days: Annotated[int, Meta(ge=0, le=36_500)] = 365
     rate_key_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
     rate_workspace_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
     public_url: str | None = None

@@ -29,7 +29,8 @@ async def ask_again(database: Database, project: ProjectRef, space: Space | None
     """Has the project looked through; with `anew` its vectors made again, unless that is under way: asked twice is asked once."""
     if space is None:
         return
-    if anew and (await read_progress(database, project, space)).anew_from is not None:
+    under_way = (await read_progress(database, project, space)).anew_from  # also the proof that the role may enter the project
+    if under_way is not None:
         anew = False
     await database.control("ask_embedding", project.project_id, anew)
 

@@ -6,6 +6,7 @@ A surface walks `CATALOGUE` and knows no operation by name, so that a new one is
 from typing import Final
 
 from service.operations import (
+    audit,
     browsing,
     connections,
     correcting,
@@ -46,4 +47,5 @@ CATALOGUE: Final[tuple[Operation, ...]] = (
     *members.OPERATIONS,
     *grants.OPERATIONS,
     *workspaces.OPERATIONS,
+    *audit.OPERATIONS,
 )

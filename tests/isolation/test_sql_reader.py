@@ -153,7 +153,7 @@ async def _read(world: World, text: str) -> list[Any]:
         return await tx.fetch(load("project", "sqltool")["read_rows"].sql, text, ["x"], 1, 100, 100_000)
 
 
-async def _state(world: World) -> list[Any]:
+async def state_of(world: World) -> list[Any]:
     """Everything a query could have changed: rows, tables, roles, and what the one connection holds."""
     with owner_connection(world.owner_url) as owner:
         rows = [
@@ -185,20 +185,20 @@ async def _outcome(world: World, text: str) -> str:
 
 
 async def test_postgres_refuses_the_reader_everything_else(world: World) -> None:
-    before = await _state(world)
+    before = await state_of(world)
     for text in HOSTILE:
         outcome = await _outcome(world, text)
         assert outcome, text
         assert CANARY not in outcome, text
         # Refused, not misspelt: a name is not found only where the path was set to a closed schema.
         assert not outcome.startswith("Undefined") or "search_path" in text, f"{text}: {outcome}"
-    assert await _state(world) == before
+    assert await state_of(world) == before
 
 
 async def test_what_a_query_could_set_ends_with_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings, notices and locks of the transaction cannot be denied by rights: they are rolled back."""
     monkeypatch.setattr(run, "check", lambda text, params: parse(text))
-    before = await _state(world)
+    before = await state_of(world)
     for text in (
         "SELECT set_config('statement_timeout', '1h', false)",
         "SELECT set_config('work_mem', '1GB', false)",
@@ -208,7 +208,7 @@ async def test_what_a_query_could_set_ends_with_it(world: World, monkeypatch: py
     ):
         with suppress(SqlRejection):
             await run_query(world.database, world.own, text, [], limits=SqlLimits())
-    assert await _state(world) == before
+    assert await state_of(world) == before
     async with world.database.read(world.own) as tx:
         assert await tx.fetchval("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == 0
         assert await tx.fetchval("SELECT current_setting('work_mem')") != "1GB"

@@ -62,12 +62,12 @@ def serve(data: Path, host: str, port: int, worker: bool, sample: bool, as_json:
 @rich_click.command()
 @DATA
 def worker(data: Path) -> None:
-    """Make vectors for what was written, until stopped.
+    """Make vectors for what was written, and delete old entries of the audit, until stopped.
 
     Needs the owner's login (MUNIMENT_OWNER_URL), or a server that runs on the data folder (`muniment serve --no-worker`).
     """
     from service.embed.configured import choose_provider
-    from service.embed.worker import work
+    from service.tenants.upkeep import keep_up
 
     settings, data = _settings(), data.expanduser().absolute()
     running = running_owner(data)
@@ -87,7 +87,7 @@ def worker(data: Path) -> None:
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
         provider = choose_provider(settings)
         try:
-            await work(url, provider, settings, pepper, stop)
+            await keep_up(url, provider, settings, pepper, stop)
         finally:
             await provider.close()
 

@@ -30,6 +30,13 @@ DELETE FROM control.workspace_embedding AS e WHERE NOT e.current AND NOT EXISTS 
     SELECT FROM control.due AS d JOIN control.project AS p ON p.id = d.project_id WHERE p.workspace_id = e.workspace_id
 );
 
+-- name: trim_audit
+-- Deletes what is older than $1 days among the first 10,000 rows of the audit, which are its oldest; says how many that were.
+WITH oldest AS (SELECT a.id FROM control.audit AS a ORDER BY a.id LIMIT 10000), gone AS (
+    DELETE FROM control.audit AS a USING oldest AS o WHERE a.id = o.id AND a.at < now() - make_interval(days => $1) RETURNING a.id
+)
+SELECT count(*) AS gone FROM gone;
+
 -- name: find_embedding
 -- What a workspace sets for its own vectors, the current settings first.
 SELECT id, current, provider, model, dim, url, sealed_key, query_prefix, document_prefix, window_tokens, set_at FROM control.find_embedding($1);

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -235,3 +236,54 @@ async def test_the_local_model_fills_a_project(memory: Memory, projects: Project
     rows = await memory.rows(project, "SELECT vector_dims(vector) AS dim FROM m_0.vector_0")
     assert [row["dim"] for row in rows] == [384, 384]
     await provider.close()
+
+
+class Overheard(OwnerDatabase):
+    """Keeps what it is asked."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.asked: list[str] = []
+
+    async def fetch(self, sql: str, *args: Any, **more: Any) -> list[Any]:
+        self.asked.append(sql)
+        return await super().fetch(sql, *args, **more)
+
+
+async def test_work_is_found_by_one_query_however_many_projects_there_are(
+    server: EmbeddedServer, memory: Memory, projects: Projects
+) -> None:
+    owner = Overheard(server.owner_url)
+    backfill = Backfill(owner, Letters())
+    await _drain(backfill)
+    rounds: list[list[str]] = []
+    for more in (0, 12):
+        made = [projects.make("many", dim=3) for _ in range(more)]
+        owner.asked.clear()
+        assert (await backfill.run_round()).projects == 0
+        rounds.append(list(owner.asked))
+    assert rounds[0] == rounds[1]
+    assert sum("FROM control.due" in sql for sql in rounds[0]) == 1
+    await memory.save(made[7], [{"summary": "one of many"}])
+    assert (await backfill.run_round()).projects == 1
+    await owner.close()
+
+
+async def test_a_save_that_is_undone_is_no_work(memory: Memory, fresh: ProjectRef, owner: OwnerDatabase) -> None:
+    async def due() -> int:
+        return len(await owner.fetch("SELECT 1 FROM control.due WHERE project_id = $1", fresh.project_id))
+
+    async def forget(*, undo: bool) -> None:
+        async with memory.database.write(fresh) as tx:
+            await tx.fetch("SELECT m_0.m_0_delete_events('{1}')")
+            if undo:
+                raise RuntimeError
+
+    await memory.save(fresh, [{"summary": "here"}])
+    await _drain(Backfill(owner, Letters()))
+    assert await due() == 0
+    with pytest.raises(RuntimeError):
+        await forget(undo=True)
+    assert await due() == 0
+    await forget(undo=False)
+    assert await due() == 1

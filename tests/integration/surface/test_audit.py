@@ -1,0 +1,68 @@
+"""The audit as admins read it: their workspace's, the latest first, and nothing of what was said."""
+
+from typing import Any
+
+import httpx2
+
+from service.db.scope import ProjectRef
+from tests.integration.surface.asking import Make, code_of, in_days
+from tests.integration.surface.conftest import Reader, Running
+
+
+async def _read(client: httpx2.AsyncClient, root: str, **query: Any) -> list[dict[str, Any]]:
+    """All entries, a few at a time."""
+    entries: list[dict[str, Any]] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        answer = (await client.get(f"{root}/audit", params={"limit": 2, "cursor": cursor, **query})).json()
+        assert len(answer["entries"]) <= 2
+        entries += answer["entries"]
+        cursor = answer["next_cursor"]
+    return entries
+
+
+async def test_who_did_what_the_latest_first(client: httpx2.AsyncClient, root: str, base: str, key: str, project: ProjectRef) -> None:
+    await client.post(f"{base}/events", json={"summary": "xylocarpus"})
+    await client.post("/api/v1/sql", json={"sql": "DROP TABLE xylocarpus"})
+    await client.get(f"{base}/export")
+    await client.patch(base, json={"name": "xylocarpus"})
+    await client.get(f"{base}/status")
+    entries = await _read(client, root)
+    seen = [(each["operation"], each["outcome"], each["project"]) for each in entries if each["operation"] != "list_audit"]
+    assert seen == [
+        ("rename_project", "ok", project.project),
+        ("export_project", "ok", project.project),
+        ("query_memories_with_sql", "sql_rejected", project.project),
+        ("save_memory", "ok", project.project),
+    ]
+    assert {each["who"] for each in entries} == {key.split("_")[1]}
+    assert [each["at"] for each in entries] == sorted((each["at"] for each in entries), reverse=True)
+    assert "xylocarpus" not in str(entries)
+    middle = next(each["at"] for each in entries if each["operation"] == "export_project")
+    assert [each["operation"] for each in await _read(client, root, until=middle)] == [name for name, *_ in seen[1:]]
+    assert (await _read(client, root, since=middle))[-1]["operation"] == "export_project"
+    assert await _read(client, root, since=in_days(1)) == []
+
+
+async def test_it_is_for_admins_of_the_whole_workspace(
+    running: Running, client: httpx2.AsyncClient, root: str, base: str, make: Make, reader: Reader
+) -> None:
+    narrow, writer = await make(scopes=["admin"], projects=[base.rpartition("/")[2]]), await make(scopes=["read", "write"])
+    for made in (narrow, writer):
+        async with running.client(made["key"]) as own:
+            assert await code_of(own.get(f"{root}/audit")) == (403, "forbidden")
+    assert await code_of(reader.client.get(f"{root}/audit")) == (404, "not_found")
+    for cursor in ("x", "bm8", "MjAyNi0wMS0wMSA5OTk5OTk5OTk5OTk5OTk5OTk5OTk5"):
+        assert await code_of(client.get(f"{root}/audit", params={"cursor": cursor})) == (422, "invalid_request")
+
+
+async def test_what_others_read_stands_in_both(
+    client: httpx2.AsyncClient, root: str, told: str, project: ProjectRef, reader: Reader
+) -> None:
+    await client.put(f"{root}/grants/{reader.id}", json={})
+    workspace, name = told.split("/")
+    await reader.client.post("/api/v1/sql", json={"sql": "SELECT 1", "workspace": workspace, "project": name})
+    given = [(each["who"], each["project"]) for each in await _read(client, root) if each["operation"] == "query_memories_with_sql"]
+    home = await _read(reader.client, f"/api/v1/workspaces/{reader.home.workspace}")
+    taken = [(each["who"], each["project"]) for each in home if each["operation"] == "query_memories_with_sql"]
+    assert (given, taken) == ([(reader.id, project.project)], [(reader.id, None)])
