@@ -5,7 +5,7 @@ key cannot read is refused exactly like what does not exist. What other workspac
 `global`, never by default; callers of operations that do more than read come without it (`Caller.acting`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -123,19 +123,20 @@ class Scopes:
         named, slash, slug = project.partition("/")
         if slash:  # answers say so beside the key's own workspace
             place = _find_place(caller, named) if workspace in (None, caller.workspace, named) else None
-        found = await self._find(place, slug if slash else project) if place else None
+        wanted = slug if slash else project
+        found = await self._find(place, lambda known, number: known == wanted) if place else None
         if found is None:
             raise no_project(project)
         return found
 
-    async def _find(self, place: _Place, slug: str) -> ProjectRef | None:
+    async def _find(self, place: _Place, wanted: Callable[[str, int], bool]) -> ProjectRef | None:
         """A project that the key can read; looked for once more when it is not there, since it may have been made a moment ago."""
         for looked in (False, True):
             if looked:
                 self.forget(place.workspace_id)
-            number = (await self._list(place)).get(slug)
-            if number is not None and place.holds(number):
-                return place.ref(number, slug)
+            for slug, number in (await self._list(place)).items():
+                if wanted(slug, number) and place.holds(number):
+                    return place.ref(number, slug)
         return None
 
     async def _default(self, caller: Caller, workspace: str | None) -> ProjectRef | None:
@@ -143,9 +144,7 @@ class Scopes:
         place = self._place(caller, workspace)
         if place.granted or caller.default_project is None or not place.holds(caller.default_project):
             return None
-        slugs = {number: slug for slug, number in (await self._list(place)).items()}
-        slug = slugs.get(caller.default_project)
-        return None if slug is None else place.ref(caller.default_project, slug)
+        return await self._find(place, lambda slug, number: number == caller.default_project)
 
     async def _readable(self, place: _Place) -> list[ProjectRef]:
         return [place.ref(number, slug) for slug, number in (await self._list(place)).items() if place.holds(number)]

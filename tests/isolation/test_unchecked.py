@@ -84,10 +84,10 @@ class World:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def world(database: Database, memory: Memory, projects: Projects) -> AsyncIterator[World]:
-    yield World(database, await _filled(database, memory, projects.make()), projects.make())
+    yield World(database, await filled(database, memory, projects.make()), projects.make())
 
 
-async def _filled(database: Database, memory: Memory, project: ProjectRef) -> ProjectRef:
+async def filled(database: Database, memory: Memory, project: ProjectRef) -> ProjectRef:
     """What requests of the matrix name is there."""
     await start_session(database, project, CANARY, None)
     told = {"summary": f"{CANARY} told", "entities": [(CANARY, "name")], "tags": [CANARY], "session": CANARY}
@@ -118,4 +118,4 @@ async def test_the_same_attack_succeeds_where_it_is_no_attack(
     database: Database, memory: Memory, projects: Projects, operation: Operation
 ) -> None:
     """So it was the role, and nothing in the request, that was refused."""
-    await World(database, await _filled(database, memory, projects.make()), projects.make()).perform(operation, forged=False)
+    await World(database, await filled(database, memory, projects.make()), projects.make()).perform(operation, forged=False)

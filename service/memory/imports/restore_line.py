@@ -15,14 +15,16 @@ from service.memory.export_format import Content
 from service.memory.names import LONGEST_NAME
 from service.memory.pages import LONGEST_PATH, LONGEST_TITLE, MOST_ALIASES, clean_path, names_of
 from service.memory.passages import split_event, split_page
-from service.memory.redact import Redactor
+from service.memory.redact import Redactor, Tally
 from service.memory.scripts import fold_name
 from service.memory.text import clean_text, cut_words
 
 LONGEST_CONTENT: Final = 50_000
 _LONGEST_TARGET: Final = 2_600  # bytes; what an index takes
-# What is no text of a person's: keys, kinds, times.
-_AS_IS: Final = frozenset({"line", "kind", "type", "source", "relation", "ingest_key", "uuid", "author", "asserted_by", "timestamp"})
+# What is no text of a person's: choices, numbers, times.
+_AS_IS: Final = frozenset({"line", "source", "relation", "uuid", "timestamp"})
+# What tells things apart, so that no part of it can be taken out.
+_WHOLE: Final = frozenset({"kind", "ingest_key"})
 _LIMITS: Final = {
     ("session", "name"): LONGEST_SESSION,
     ("entity", "name"): LONGEST_NAME,
@@ -97,6 +99,9 @@ def _clean(value: Any, redactor: Redactor, name: str = "") -> Any:
     if isinstance(value, str):
         text = clean_text(value)
         if name in _AS_IS or name.endswith("_at"):
+            return text
+        if name in _WHOLE:
+            Tally(redactor).require_none(name, text)
             return text
         redacted = redactor.redact(text).text
         # A mark may be longer than the secret that it stands for.

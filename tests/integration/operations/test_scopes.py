@@ -64,3 +64,12 @@ async def test_what_others_let_it_read_takes_no_place_of_its_own_projects(desk: 
     assert answer.scope.projects[0] == desk.project.project
     assert len(answer.scope.projects) == MOST_SEARCHED
     assert desk.project.project in {hit.project for hit in answer.raw_hits}
+
+
+async def test_a_project_of_a_moment_ago_is_found_by_its_name_and_as_the_default(desk: Desk, projects: Projects) -> None:
+    assert await desk.ask("list_projects")  # from now on the list is remembered
+    for named in (True, False):
+        made = projects.make(desk.project.workspace)
+        desk.caller = msgspec.structs.replace(desk.caller, default_project=made.project_id)
+        answer = await desk.ask("memory_status", **({"project": made.project} if named else {}))
+        assert answer.project == made.project
