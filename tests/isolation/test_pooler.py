@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import AsyncExitStack, aclosing
+from random import Random
 from typing import Any
 
 import asyncpg
@@ -165,6 +166,36 @@ async def test_a_connection_that_served_keeps_nothing(way: Way, memory: Memory, 
     for row in found:
         assert (row["settings"], row["channels"], row["locks"], row["cursors"], row["bare"]) == (None, None, 0, 0, True)
         assert row["statements"] == 0 or way.pooler is None  # straight, a connection's statements are its client's own
+
+
+async def test_callers_who_leave_at_any_moment_take_no_connection_along(
+    way: Way, memory: Memory, projects: Projects, server: EmbeddedServer
+) -> None:
+    pair = await _pair(memory, projects)
+    database = await way.open(max_size=3)
+    chance = Random(5)
+
+    async def call(n: int) -> str | None:
+        try:
+            async with asyncio.timeout(chance.uniform(0, 0.05)):
+                return await Caller(database, pair[n % 2]).read()
+        except TimeoutError:
+            return None
+
+    try:
+        seen = await asyncio.gather(*(call(n) for n in range(300)))
+        assert {text for n, text in enumerate(seen) if text and text != f"row of {pair[n % 2].schema}"} == set()
+        async with AsyncExitStack() as held:
+            opened = [
+                await held.enter_async_context(database.read(pair[0])) for _ in range(min(3, way.pooler.pool_size if way.pooler else 3))
+            ]
+            processes = {await tx.fetchval("SELECT pg_backend_pid()") for tx in opened}
+            waiting = "SELECT pid FROM pg_stat_activity WHERE usename = $1 AND state LIKE 'idle in transaction%' AND pid <> ALL ($2::int[])"
+            with owner_connection(server.owner_url) as owner:
+                assert owner.execute(waiting, (login_of(way.url), list(processes))).fetchall() == []
+        assert len(processes) == len(opened)
+    finally:
+        await database.close()
 
 
 async def test_no_statement_has_a_name_that_another_client_could_choose(way: Way, memory: Memory, projects: Projects) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from service.access.keys import Granted
 from service.access.scope import MOST_SEARCHED
-from service.errors import InvalidRequest
+from service.errors import InvalidRequest, ScopeMissing
 from tests.conftest import Memory, Projects
 from tests.integration.operations.conftest import Desk
 
@@ -73,3 +73,20 @@ async def test_a_project_of_a_moment_ago_is_found_by_its_name_and_as_the_default
         desk.caller = msgspec.structs.replace(desk.caller, default_project=made.project_id)
         answer = await desk.ask("memory_status", **({"project": made.project} if named else {}))
         assert answer.project == made.project
+
+
+async def test_a_write_that_names_no_project_goes_to_the_keys_own_or_nowhere(desk: Desk, projects: Projects) -> None:
+    """Whatever was written last, and by whom."""
+    other, own = projects.make(desk.project.workspace), desk.project
+    for default in (own.project_id, None):
+        desk.caller = msgspec.structs.replace(desk.caller, default_project=default)
+        for project in (own, other):
+            await desk.ask("save_memory", summary=f"for {project.project}", project=project.project)
+        if default is None:
+            with pytest.raises(ScopeMissing):
+                await desk.ask("save_memory", summary="for nobody")
+        else:
+            assert (await desk.ask("save_memory", summary="for the own")).project == own.project
+    for project, summaries in ((own, {f"for {own.project}", "for the own"}), (other, {f"for {other.project}"})):
+        listed = await desk.ask("list_memory_timeline", project=project.project)
+        assert {event.summary for event in listed.events} == summaries
