@@ -15,10 +15,17 @@ _DUE = """
 SELECT p.id, CASE WHEN p.page_id IS NOT NULL THEN 2 WHEN p.number = 0 THEN 0 ELSE 1 END, coalesce(p.event_id, p.page_id), p.text_hash
 FROM passage AS p LEFT JOIN {table} AS v ON v.passage_id = p.id WHERE v.passage_id IS NULL ORDER BY p.id LIMIT %s
 """
+_INDEXES = """
+SELECT x.indexrelid::regclass::text FROM pg_index AS x JOIN pg_class AS c ON c.oid = x.indexrelid JOIN pg_am AS m ON m.oid = c.relam
+WHERE x.indrelid = %s::regclass AND m.amname = 'hnsw'
+"""
 
 
 def store_vectors(server: Running, dim: int = 384) -> int:
-    """Gives every passage without a vector one near one of 300 centres; gives their number."""
+    """Gives every passage without a vector one near one of 300 centres; gives their number.
+
+    Vector indexes go, since filling one row by row takes hours: the worker builds them again.
+    """
     chance = np.random.default_rng(11)
     centres = chance.standard_normal((CLUSTERS, dim), dtype=np.float32)
     schema, stored = server.schema, 0
@@ -27,6 +34,8 @@ def store_vectors(server: Running, dim: int = 384) -> int:
         space = owner.execute("SELECT id FROM space WHERE current").fetchone()
         assert space is not None
         table = f"vector_{space[0]}"
+        for (index,) in owner.execute(_INDEXES, (table,)).fetchall():
+            owner.execute(f"DROP INDEX {index}")
         while due := owner.execute(_DUE.format(table=table), (_PIECE,)).fetchall():
             noise = np.float32(0.7) * chance.standard_normal((len(due), dim), dtype=np.float32)
             copy_vectors(owner, table, due, centres[chance.integers(CLUSTERS, size=len(due))] + noise)
