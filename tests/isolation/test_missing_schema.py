@@ -1,5 +1,7 @@
 """A project whose schema is gone, by whatever hand: every operation says so, and none goes on in another schema."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from service.access.keys import ALL_SCOPES, Caller
@@ -21,11 +23,13 @@ WITHOUT_SCHEMA = [operation for operation in IN_PROJECTS if operation.name not i
 
 
 @pytest.fixture(scope="module")
-def gone(server: EmbeddedServer, projects: Projects) -> ProjectRef:
+def gone(server: EmbeddedServer, projects: Projects) -> Iterator[ProjectRef]:
     project = projects.make()
     with owner_connection(server.owner_url) as owner:
         owner.execute(f"DROP SCHEMA {project.schema} CASCADE")
-    return project
+    yield project
+    with owner_connection(server.owner_url) as owner:
+        owner.execute("DELETE FROM control.project WHERE id = $1", (project.project_id,))
 
 
 @pytest.mark.parametrize("operation", WITHOUT_SCHEMA, ids=lambda operation: operation.name)
