@@ -1,6 +1,7 @@
 """The composition root: puts a server together, runs it, and takes it apart.
 
-In: settings, a data folder, an address. Out: a serving process until SIGTERM or SIGINT, then exit within ten seconds.
+In: settings, a data folder, an address. Out: a serving process until SIGTERM or SIGINT, then exit within ten seconds
+and the time that an embedded Postgres takes to write what it holds.
 """
 
 import asyncio

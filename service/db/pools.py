@@ -20,8 +20,8 @@ from service.db.pooler import require_prepared
 from service.db.queries import load
 from service.db.scope import ProjectRef, SpaceRef
 from service.db.silence import GRACE_S, Connection, answering
-from service.db.transaction import Mode, Opening, Tx, named_errors, open_transaction
-from service.errors import DatabaseBusy, DatabaseUnavailable, UnsuitableDatabase
+from service.db.transaction import Mode, Opening, Tx, leave_transaction, named_errors, open_transaction
+from service.errors import DatabaseBusy, DatabaseUnavailable, NotFound, UnsuitableDatabase
 
 _SPACE_TTL_S = 2.0
 # Postgres keeps a plan of each, a fifth of a megabyte in the mean; a project in use has about ten.
@@ -208,8 +208,11 @@ class Database:
         known = self._spaces.get(project.project_id)
         if known and known[0] > time.monotonic():
             return known[1]
-        async with self.read(project) as tx:
-            return tx.space
+        try:
+            async with self.read(project) as tx:
+                return tx.space
+        except NotFound:  # it was deleted meanwhile, which whoever searches it is told
+            return None
 
     async def _space(self, tx: Tx) -> SpaceRef | None:
         pinned = _pinned.get()
@@ -231,8 +234,13 @@ class Database:
         The database is waited for some time longer than `allowed_ms`, which is to be more than the function waits for locks.
         """
         touching = (name, *args) if name in _TOUCHING else None
-        async with self._connection(touching) as connection, answering(connection, allowed_ms):
-            return await connection.fetch(load("control", "api")[name].sql, *args)
+        async with self._connection(touching) as connection:
+            try:
+                async with answering(connection, allowed_ms):
+                    return await connection.fetch(load("control", "api")[name].sql, *args)
+            except asyncio.CancelledError:
+                await leave_transaction(connection)
+                raise
 
 
 async def _check(pool: asyncpg.Pool, url: str, *, prepared: bool, superuser_allowed: bool) -> tuple[str, bool]:

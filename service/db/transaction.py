@@ -205,11 +205,28 @@ async def open_transaction(
             )
             await connection.execute("; ".join([begin, *opening.statements()]))
         yield connection
+        async with answering(connection, statement_ms):
+            await connection.execute("COMMIT")
     except BaseException:
-        await asyncio.shield(_roll_back(connection))
+        await leave_transaction(connection)
         raise
-    async with answering(connection, statement_ms):
-        await connection.execute("COMMIT")
+
+
+async def leave_transaction(connection: Connection) -> None:
+    """Ends whatever is open on the connection, to the end though the task is cancelled again: until then nobody else may have it.
+
+    Also a statement that was cancelled between being parsed and being run leaves something open, where no transaction was begun.
+    """
+    leaving = asyncio.ensure_future(_roll_back(connection))
+    cancelled = False
+    while not leaving.done():
+        try:
+            await asyncio.wait((leaving,))
+        except asyncio.CancelledError:
+            cancelled = True
+    leaving.result()
+    if cancelled:
+        raise asyncio.CancelledError
 
 
 async def _roll_back(connection: Connection) -> None:

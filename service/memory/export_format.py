@@ -14,7 +14,8 @@ from msgspec import Meta
 FORMAT: Final = "muniment-export"
 VERSION: Final = 1
 
-Number = Annotated[int, Meta(ge=1, le=2**53)]
+# JSON's readers are exact up to 2^53; what is stored after the import goes on from the highest.
+Number = Annotated[int, Meta(ge=1, le=2**52)]
 Version = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 
 

@@ -71,8 +71,11 @@ async def memory_query(services: Services, caller: Caller, request: MemoryQuery)
         as_of=read_moment("as_of", request.as_of) if request.as_of else None,
     )
     settings = search_settings(services.settings)
+    named = bool(request.project or request.scopes)
     async with fitting_embedders(services, scope.projects) as embedders:
-        answer = await search(services.database, scope.projects, wish, embedders=embedders, settings=settings, reranker=services.reranker)
+        answer = await search(
+            services.database, scope.projects, wish, embedders=embedders, settings=settings, reranker=services.reranker, named=named
+        )
     covered = msgspec.structs.replace(answer.scope, workspace=scope.workspace, resolved_by=scope.resolved_by)
     return msgspec.structs.replace(answer, scope=covered, notes=[*answer.notes, *_scope_notes(scope)])
 

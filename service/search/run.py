@@ -16,8 +16,9 @@ from service.db.abreast import do_abreast
 from service.db.budget import Budget, Cut
 from service.db.pools import Database
 from service.db.scope import ProjectRef
+from service.errors import NotFound
 from service.search.answer import STREAMS, Chosen, Found, Scope, SearchAnswer, Shown, Stream, show_event, show_page
-from service.search.candidates import pack, rank_apart, unpack
+from service.search.candidates import Candidates, pack, rank_apart, unpack
 from service.search.gather import Findings, Key, gather
 from service.search.near import Scan, opening, scan_of
 from service.search.parse import SearchRequest, SearchSettings
@@ -42,10 +43,14 @@ async def memory_query(
     embedders: Sequence[QueryEmbedder | None],
     settings: SearchSettings,
     reranker: Reranker | None = None,
+    named: bool = True,
 ) -> SearchAnswer:
     """Searches projects of which each must be readable by the caller, with the embedder that stands in its place, where equal ones are
-    asked once; `scope.resolved_by` of the answer is the caller's to fill."""
-    search = _Search(database, projects, plan_search(request), settings)
+    asked once; `scope.resolved_by` of the answer is the caller's to fill.
+
+    Raises `NotFound` for a project that is deleted meanwhile, if the projects were `named`; among those that were not it is left out.
+    """
+    search = _Search(database, projects, plan_search(request), settings, named=named)
     judging = reranker is not None and request.rerank is not False
     if reranker is None and request.rerank:
         search.findings.note("Not reranked: this server has no reranker; the fused order stands.")
@@ -65,10 +70,14 @@ async def memory_query(
 class _Search:
     """One call: what its stages found, what was cut, what is to be said."""
 
-    def __init__(self, database: Database, projects: Sequence[ProjectRef], plan: SearchPlan, settings: SearchSettings) -> None:
+    def __init__(
+        self, database: Database, projects: Sequence[ProjectRef], plan: SearchPlan, settings: SearchSettings, *, named: bool
+    ) -> None:
         self.database = database
         self.projects = projects
         self.places = range(1, len(projects) + 1)
+        self.named = named
+        self.gone: set[int] = set()  # places of projects that were deleted meanwhile
         self.plan = plan
         self.settings = settings
         self.vectors: Sequence[QueryVector] = ()
@@ -109,13 +118,35 @@ class _Search:
             if self.budget.remaining_ms() <= 0:
                 findings.cut_streams(streams, Cut("deadline"))
                 return findings, None
-            async with self.open(place) as (stage, scan):
-                return findings, await ask(findings, stage, scan)
+            asked = await self.unless_gone(place, lambda stage, scan: ask(findings, stage, scan))
+            return (Findings(), None) if place in self.gone else (findings, asked)
 
         answers = await do_abreast(places, one, self.database.few)
         for findings, _ in answers:
             self.findings.add(findings)
         return [answer for _, answer in answers]
+
+    async def unless_gone(self, place: int, ask: Callable[[Stage, Scan], Awaitable[T]], *, limited: bool = True) -> T | None:
+        """What is found in a project; None for one that was deleted meanwhile, where it was not named."""
+        if place in self.gone:
+            return None
+        try:
+            async with self.open(place, limited=limited) as (stage, scan):
+                return await ask(stage, scan)
+        except NotFound:
+            if self.named:
+                raise
+            self.gone.add(place)
+            self.findings.note(f"{self.projects[place - 1].name} was deleted while it was searched.")
+            return None
+
+    async def anywhere(self, ask: Callable[[Stage, Scan], Awaitable[T]], *, limited: bool = True) -> T | None:
+        """What is found by a statement that reads no project, in the first that is there; None where all were deleted."""
+        for place in self.places:
+            found = await self.unless_gone(place, ask, limited=limited)
+            if place not in self.gone:
+                return found
+        return None
 
     async def search_several(self) -> list[Chosen]:
         """Stage by stage over the projects, the fusion over all of them."""
@@ -134,11 +165,13 @@ class _Search:
 
     async def fuse_several(self, facts: Sequence[Facts | None]) -> list[Chosen]:
         """Neighbours project by project, one fused order, and what is shown project by project."""
-        found, spaces = dict(self.findings.found), self.findings.spaces
+        spaces = self.findings.spaces
+        found: dict[Stream, list[Candidates]] = {
+            stream: [part for part in parts if part.place not in self.gone] for stream, parts in self.findings.found.items()
+        }
         if len(set(spaces.values())) > 1:  # cosines of two spaces say nothing of each other, ranks do
             found["vector"] = await asyncio.to_thread(rank_apart, found["vector"], spaces)
-        async with self.open(1) as (stage, _):
-            seeds = await self.findings.attempt(("graph",), find_seeds(stage, found)) or []
+        seeds = await self.anywhere(lambda stage, _: self.findings.attempt(("graph",), find_seeds(stage, found))) or []
 
         async def step(findings: Findings, stage: Stage, _: Scan) -> list[Found] | None:
             mine, fact = [seed for seed in seeds if seed.place == stage.place], facts[stage.place - 1]
@@ -147,13 +180,11 @@ class _Search:
         reached = await self.each(sorted({seed.place for seed in seeds}), ("graph",), step)
         neighbours = [each for some in reached for each in some or ()]
         found["graph"] = pack(neighbours)
-        async with self.open(1, limited=False) as (stage, _):
-            rows = await order_all(stage, found, self.take)
+        rows = await self.anywhere(lambda stage, _: order_all(stage, found, self.take), limited=False) or []
         graph = _by_key(neighbours)
 
         async def shown(place: int) -> list[Chosen]:
-            async with self.open(place, limited=False) as (stage, _):
-                return await show(stage, rows, graph)
+            return await self.unless_gone(place, lambda stage, _: show(stage, rows, graph), limited=False) or []
 
         hits = await do_abreast(sorted({row["place"] for row in rows}), shown, self.database.few)
         return [hit for some in hits for hit in some]

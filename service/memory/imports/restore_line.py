@@ -4,6 +4,7 @@ In: the line as JSON has it. Out: `Ready`, with texts that Postgres can hold, wi
 that are not stored yet. Raises `InvalidRequest` for what is no line of an export.
 """
 
+from collections.abc import Set
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -23,8 +24,9 @@ LONGEST_CONTENT: Final = 50_000
 _LONGEST_TARGET: Final = 2_600  # bytes; what an index takes
 # What is no text of a person's: choices, numbers, times.
 _AS_IS: Final = frozenset({"line", "source", "relation", "uuid", "timestamp"})
-# What tells things apart, so that no part of it can be taken out.
-_WHOLE: Final = frozenset({"kind", "ingest_key"})
+# What tells things apart, so that no part of it can be taken out: fields, and those of single kinds of lines.
+_WHOLE: Final = frozenset({"kind", "ingest_key", "session"})
+_WHOLE_IN: Final = {"session": frozenset({"name"}), "page": frozenset({"path", "names", "aliases"})}
 _LIMITS: Final = {
     ("session", "name"): LONGEST_SESSION,
     ("entity", "name"): LONGEST_NAME,
@@ -44,7 +46,7 @@ _MAY_BE_EMPTY: Final = frozenset({"content"})
 class Finish(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="finish"):
     """The last line: what no line came to name goes; `numbers` were given before, also where nothing stands under them any more."""
 
-    numbers: dict[str, Annotated[int, Meta(ge=0, le=2**53)]]
+    numbers: dict[str, Annotated[int, Meta(ge=0, le=2**52)]]
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -58,11 +60,12 @@ class Ready(msgspec.Struct, frozen=True):
 def read_line(raw: Any, redactor: Redactor) -> Ready:
     """The line, cleaned and checked."""
     try:
-        line: Any = msgspec.convert(_clean(raw, redactor), Content | Finish)
+        kind = str(raw.get("line")) if isinstance(raw, dict) else ""
+        line: Any = msgspec.convert(_clean(raw, redactor, _WHOLE | _WHOLE_IN.get(kind, frozenset())), Content | Finish)
     except msgspec.ValidationError as error:
         raise InvalidRequest(f"{error}.", hint="Give the lines of `muniment export` as they are.") from error
     row: dict[str, Any] = msgspec.to_builtins(line)
-    kind: str = row.pop("line")
+    kind = row.pop("line")
     _check(kind, row)
     match kind:
         case "entity":
@@ -95,21 +98,21 @@ def origin_key(row: dict[str, Any]) -> str:
     return f"import:{row['id']}:{row['created_at']}"
 
 
-def _clean(value: Any, redactor: Redactor, name: str = "") -> Any:
+def _clean(value: Any, redactor: Redactor, whole: Set[str], name: str = "") -> Any:
     if isinstance(value, str):
         text = clean_text(value)
         if name in _AS_IS or name.endswith("_at"):
             return text
-        if name in _WHOLE:
+        if name in whole:
             Tally(redactor).require_none(name, text)
             return text
         redacted = redactor.redact(text).text
         # A mark may be longer than the secret that it stands for.
         return cut_words(redacted, LONGEST_SUMMARY) if name == "summary" and len(text) <= LONGEST_SUMMARY else redacted
     if isinstance(value, list):
-        return [_clean(item, redactor, name) for item in value]
+        return [_clean(item, redactor, whole, name) for item in value]
     if isinstance(value, dict):
-        return {key: _clean(item, redactor, str(key)) for key, item in value.items()}
+        return {key: _clean(item, redactor, whole, str(key)) for key, item in value.items()}
     return value
 
 

@@ -51,9 +51,10 @@ ON CONFLICT (project_id) DO UPDATE SET saves = d.saves + 1, next_at = now();
 SELECT control.ask_embedding($1, $2);
 
 -- name: mark_unswept
--- Projects that nobody has looked through whole for $1 seconds have work.
+-- Projects that nobody has looked through whole for $1 seconds have work; not one that is just being deleted.
 INSERT INTO control.due AS d (project_id, saves)
 SELECT p.id, 1 FROM control.project AS p WHERE coalesce(p.swept_at < now() - make_interval(secs => $1), true)
+FOR KEY SHARE SKIP LOCKED
 ON CONFLICT (project_id) DO NOTHING;
 
 -- name: note_sweep

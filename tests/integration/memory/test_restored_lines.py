@@ -21,6 +21,7 @@ async def test_a_line_that_no_export_holds_is_refused_alone(database: Database, 
         {**event, "id": 2, "summary": ""},
         {**event, "id": 3, "summary": "x" * 501},
         {**event, "id": 2**60},
+        {**event, "id": 2**53},
         {**event, "id": 4, "more": 1},
         "text",
         None,
@@ -32,7 +33,7 @@ async def test_a_line_that_no_export_holds_is_refused_alone(database: Database, 
     ]  # fmt: skip
     results = await restore_lines(database, project, lines)
     assert [result.code for result in results] == [
-        None, "invalid_request", "too_long", "invalid_request", "invalid_request", "invalid_request", "invalid_request",
+        None, "invalid_request", "too_long", "invalid_request", "invalid_request", "invalid_request", "invalid_request", "invalid_request",
         "not_found", "invalid_request", "not_found", None, None,
     ]  # fmt: skip
     (saved,) = await memory.save(project, [{"summary": "Next"}])
@@ -52,3 +53,38 @@ async def test_lines_that_cannot_stand_together_change_nothing(database: Databas
         await restore_lines(database, project, [{**session, "name": "another's"}, event])
     for table in ("session", "event", "passage"):
         assert await memory.rows(project, f"SELECT 1 FROM m_0.{table}") == []
+
+
+async def test_names_that_hold_secrets_are_refused_since_two_would_become_one(
+    database: Database, memory: Memory, project: ProjectRef
+) -> None:
+    secret = "ghp_" + "Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9St0Uv1Wx2"
+    at = "2026-01-01T00:00:00Z"
+    session = {
+        "line": "session",
+        "name": "s",
+        "uuid": "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
+        "agent": None,
+        "started_at": at,
+        "ended_at": None,
+    }
+    page: dict[str, Any] = {
+        "line": "page", "id": 1, "path": "a.md", "names": ["a.md"], "title": "A", "body": "text", "version": 1, "author": None,
+        "created_at": at, "updated_at": at, "links": [], "entities": [], "tags": [], "aliases": [],
+    }  # fmt: skip
+    event: dict[str, Any] = {
+        "line": "event", "id": 1, "session": secret, "kind": "note", "summary": "Good", "content": None, "timestamp": None,
+        "author": None, "ingest_key": None, "created_at": at, "entities": [], "tags": [],
+    }  # fmt: skip
+    lines: list[Any] = [
+        {**session, "name": f"of {secret}"},
+        {**page, "path": f"{secret}.md"},
+        {**page, "aliases": [f"{secret}.md"]},
+        event,
+        {**page, "line": ["page"]},
+        page,
+    ]
+    results = await restore_lines(database, project, lines)
+    assert [result.code for result in results] == ["invalid_request"] * 5 + [None]
+    assert secret not in str(results)
+    assert [row["path"] for row in await memory.rows(project, "SELECT path FROM m_0.page")] == ["a.md"]

@@ -52,12 +52,13 @@ def ask(database: Database) -> Ask:
         *,
         embed: Embed = None,
         settings: SearchSettings | None = None,
+        named: bool = True,
         **arguments: Any,
     ) -> SearchAnswer:
         request = as_request({"query": query, **arguments})
         wanted = [projects] if isinstance(projects, ProjectRef) else projects
         embedders = embed if isinstance(embed, Sequence) else [embed] * len(wanted)
-        return await memory_query(database, wanted, request, embedders=embedders, settings=settings or SearchSettings())
+        return await memory_query(database, wanted, request, embedders=embedders, settings=settings or SearchSettings(), named=named)
 
     return run
 

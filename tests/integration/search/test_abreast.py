@@ -9,8 +9,10 @@ import pytest
 from service.db.pools import Database
 from service.db.scope import ProjectRef
 from service.db.transaction import Tx
+from service.errors import NotFound
 from service.search.answer import SearchAnswer
 from service.search.parse import SearchSettings
+from service.tenants.projects import drop_project
 from tests.conftest import Memory, Projects
 from tests.integration.search.conftest import Ask, FixedEmbedder
 
@@ -99,3 +101,27 @@ async def test_a_project_that_is_gone_ends_the_call_and_gives_all_back(
         await ask([*held[:4], missing, *held[4:]], "kelp")
     assert counted.there == 0
     assert database._pool.get_idle_size() == database._pool.get_size()
+
+
+@pytest.mark.parametrize("place", [0, 4, HELD - 1])
+async def test_a_project_deleted_meanwhile_that_nobody_named_is_left_out(
+    held: list[ProjectRef], database: Database, ask: Ask, place: int
+) -> None:
+    """It was still listed when the call began."""
+    assert await drop_project(database, held[place].workspace_id, held[place].project_id) is not None
+    answer = await ask(held, "kelp", limit=100, named=False)
+    rest = [project for project in held if project is not held[place]]
+    assert {project for project, _, _ in seen(answer)} == {project.name for project in rest}
+    assert [note for note in answer.notes if "deleted" in note] == [f"{held[place].name} was deleted while it was searched."]
+    alone = await ask(rest, "kelp", limit=100)
+    assert [each[:2] for each in seen(answer)] == [each[:2] for each in seen(alone)]
+    with pytest.raises(NotFound):
+        await ask(held, "kelp")
+
+
+async def test_when_all_are_deleted_nothing_is_found(held: list[ProjectRef], database: Database, ask: Ask) -> None:
+    for project in held:
+        await drop_project(database, project.workspace_id, project.project_id)
+    answer = await ask(held, "kelp", named=False)
+    assert (answer.hits, answer.raw_hits) == ([], [])
+    assert len([note for note in answer.notes if "deleted" in note]) == HELD

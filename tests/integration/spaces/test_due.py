@@ -1,5 +1,6 @@
 """What is due, how it is found again, and doing it by hand."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 from service.db.embedded import EmbeddedServer
 from service.db.owner import OwnerDatabase
 from service.db.pools import Database
+from service.db.queries import load
 from service.db.scope import ProjectRef
 from service.embed.backfill import Backfill
 from service.embed.by_hand import ByHand
@@ -18,6 +20,7 @@ from service.embed.spaces import BackfillLimits
 from service.memory.forget import Forgetting
 from service.memory.lookup import read_status
 from service.memory.sessions import end_session
+from service.tenants.owner import owner_connection
 from tests.conftest import Memory, Projects
 from tests.integration.spaces.conftest import LIMITS, Model, drain
 
@@ -69,6 +72,20 @@ async def test_the_sweep_is_the_worker_s_start_where_it_is_due(memory: Memory, p
     await drain(Backfill(owner, Model("vectors", 8), LIMITS), owner)
     (after,) = await owner.fetch("SELECT swept_at FROM control.project WHERE id = $1", project.project_id)
     assert after["swept_at"] > before["swept_at"]
+
+
+async def test_a_project_that_is_being_deleted_holds_up_no_sweep(
+    server: EmbeddedServer, memory: Memory, projects: Projects, owner: OwnerDatabase
+) -> None:
+    going, stays = await prepared(memory, projects, owner), await prepared(memory, projects, owner)
+    await days_pass(owner, 2)
+    with owner_connection(server.owner_url) as other, other.transaction():
+        other.execute("DELETE FROM control.project WHERE id = $1", (going.project_id,))
+        async with asyncio.timeout(60):
+            await owner.fetch(load("control", "worker")["mark_unswept"].sql, LIMITS.sweep_s)
+        due = await owner.fetch("SELECT project_id FROM control.due WHERE project_id = ANY($1)", [going.project_id, stays.project_id])
+        assert [row["project_id"] for row in due] == [stays.project_id]
+    await drain(Backfill(owner, Model("vectors", 8), LIMITS), owner)
 
 
 async def test_back_to_an_earlier_model_takes_in_projects_made_since(
