@@ -179,7 +179,8 @@ class Database:
                     "As many SQL queries are under way as this server allows.", hint="Try again when one has ended."
                 ) from error
             if self._overrun:
-                (row,) = await self.control("count_overrun", statement_ms / 1000 + GRACE_S)
+                # Who waited for one began to count before the database did, and may be here again at once.
+                (row,) = await self.control("count_overrun", statement_ms / 1000 + GRACE_S / 2)
                 if row["number"] >= self.few:
                     raise DatabaseBusy("SQL queries that the database cannot stop still run.", hint="Try again in a minute.")
                 self._overrun = row["number"] > 0
