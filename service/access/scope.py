@@ -5,7 +5,7 @@ key cannot read is refused exactly like what does not exist. What other workspac
 `global`, never by default; callers of operations that do more than read come without it (`Caller.acting`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -124,19 +124,20 @@ class Scopes:
         if slash:  # answers say so beside the key's own workspace
             place = _find_place(caller, named) if workspace in (None, caller.workspace, named) else None
         wanted = slug if slash else project
-        found = await self._find(place, lambda known, number: known == wanted) if place else None
+        found = await self._find(place, lambda known: wanted) if place else None
         if found is None:
             raise no_project(project)
         return found
 
-    async def _find(self, place: _Place, wanted: Callable[[str, int], bool]) -> ProjectRef | None:
+    async def _find(self, place: _Place, slug_in: Callable[[Mapping[str, int]], str | None]) -> ProjectRef | None:
         """A project that the key can read; looked for once more when it is not there, since it may have been made a moment ago."""
         for looked in (False, True):
             if looked:
                 self.forget(place.workspace_id)
-            for slug, number in (await self._list(place)).items():
-                if wanted(slug, number) and place.holds(number):
-                    return place.ref(number, slug)
+            known = await self._list(place)
+            slug = slug_in(known)
+            if slug is not None and (number := known.get(slug)) is not None and place.holds(number):
+                return place.ref(number, slug)
         return None
 
     async def _default(self, caller: Caller, workspace: str | None) -> ProjectRef | None:
@@ -144,7 +145,8 @@ class Scopes:
         place = self._place(caller, workspace)
         if place.granted or caller.default_project is None or not place.holds(caller.default_project):
             return None
-        return await self._find(place, lambda slug, number: number == caller.default_project)
+        wanted = caller.default_project
+        return await self._find(place, lambda known: next((slug for slug, number in known.items() if number == wanted), None))
 
     async def _readable(self, place: _Place) -> list[ProjectRef]:
         return [place.ref(number, slug) for slug, number in (await self._list(place)).items() if place.holds(number)]

@@ -18,6 +18,7 @@ from service.db.budget import Budget, StatementFailed
 from service.db.quota import QuotaRefusal, quota_reached
 from service.db.scope import ProjectRef, SpaceRef
 from service.db.silence import SHORT_MS, Connection, answering
+from service.ending import see_through
 from service.errors import DatabaseBusy, DatabaseFull, DatabaseUnavailable, MunimentError, QueryTooSlow, no_project
 
 Mode = Literal["read", "write"]
@@ -218,15 +219,8 @@ async def leave_transaction(connection: Connection) -> None:
     Also a statement that was cancelled between being parsed and being run leaves something open, where no transaction was begun.
     """
     leaving = asyncio.ensure_future(_roll_back(connection))
-    cancelled = False
-    while not leaving.done():
-        try:
-            await asyncio.wait((leaving,))
-        except asyncio.CancelledError:
-            cancelled = True
+    await see_through(leaving)
     leaving.result()
-    if cancelled:
-        raise asyncio.CancelledError
 
 
 async def _roll_back(connection: Connection) -> None:

@@ -86,7 +86,7 @@ async def run_worker(
                 log.exception("a round of the worker failed")
                 await owner.close()
                 pause = _AWAY_S
-            await _wait(stop, pause)
+            await wait_for_stop(stop, pause)
     finally:
         building.cancel()
         await asyncio.gather(building, return_exceptions=True)
@@ -94,7 +94,8 @@ async def run_worker(
         await owner.close()
 
 
-async def _wait(stop: asyncio.Event, seconds: float) -> None:
+async def wait_for_stop(stop: asyncio.Event, seconds: float) -> None:
+    """Returns after so many seconds, or as soon as `stop` is set."""
     try:
         async with asyncio.timeout(seconds):
             await stop.wait()

@@ -7,9 +7,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, Protocol, TypeVar
 
-from anyio import CancelScope
-
 from service.access.keys import Caller
+from service.ending import see_through
 from service.errors import BodyTooLarge, Unauthenticated
 from service.surface.reply import Receive, Scope
 
@@ -87,9 +86,7 @@ async def while_connected(work: Coroutine[Any, Any, T], leaving: Coroutine[Any, 
         task.cancel()
         watch.cancel()
         # Each is cancelled once: again, in the middle of giving back, it could not. (`gather` would, when this here is cancelled again.)
-        # And this here waits to the end: the scopes of anyio, in which MCP's calls run, cancel again at every turn of the loop.
-        with CancelScope(shield=True):
-            await asyncio.wait((task, watch))
+        await see_through(task, watch)
 
 
 def _heed(task: "asyncio.Future[Any]") -> None:

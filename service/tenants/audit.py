@@ -4,7 +4,6 @@ In: a workspace's admin and a time; the owner's connection string and a number o
 """
 
 import asyncio
-from contextlib import suppress
 from datetime import datetime
 from typing import Final
 
@@ -15,6 +14,7 @@ from service.access.keys import Caller
 from service.db.owner import OwnerDatabase
 from service.db.pools import Database
 from service.db.queries import load
+from service.embed.worker import wait_for_stop
 from service.errors import MunimentError
 from service.memory.cursors import seal, unknown_cursor, unseal
 from service.memory.timestamps import InvalidTimestamp, parse_timestamp
@@ -82,6 +82,4 @@ async def keep_trimming(owner_url: str, days: int, stop: asyncio.Event) -> None:
             _LOG.exception("the audit was not trimmed")
         finally:
             await owner.close()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_PAUSE_S):
-                await stop.wait()
+        await wait_for_stop(stop, _PAUSE_S)

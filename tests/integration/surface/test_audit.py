@@ -42,6 +42,8 @@ async def test_who_did_what_the_latest_first(client: httpx2.AsyncClient, root: s
     assert [each["operation"] for each in await _read(client, root, until=middle)] == [name for name, *_ in seen[1:]]
     assert (await _read(client, root, since=middle))[-1]["operation"] == "export_project"
     assert await _read(client, root, since=in_days(1)) == []
+    # A date includes its day, as in searches.
+    assert entries[0]["at"] in [each["at"] for each in await _read(client, root, until=entries[0]["at"][:10])]
 
 
 async def test_it_is_for_admins_of_the_whole_workspace(
