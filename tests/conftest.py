@@ -97,6 +97,17 @@ class Memory:
     async def page(self, project: ProjectRef, path: str, title: str, body: str, **more: Any) -> SavedPage:
         return await write_page(self.database, project, PageInput(path=path, title=title, body=body, **more), "test")
 
+    async def age_page(self, project: ProjectRef, path: str, version: int) -> None:
+        """Makes a page one that has been written so many times, its versions of now."""
+        async with self.database.write(project) as tx:
+            await tx.execute(
+                "INSERT INTO m_0.page_version (page_id, version, title, body, created_at) "
+                "SELECT p.id, n, p.title, p.body, now() FROM m_0.page AS p, generate_series(p.version, $2::integer - 1) AS n WHERE p.path = $1",
+                path,
+                version,
+            )
+            await tx.execute("UPDATE m_0.page SET version = $2::integer, updated_at = now() WHERE path = $1", path, version)
+
     async def vectors(self, project: ProjectRef, vectors: dict[str, Sequence[float]]) -> None:
         """Stores the head vectors of events by id, in the project's current space."""
         async with self.database.write(project) as tx:

@@ -1,4 +1,4 @@
-"""Writing, reading, listing and deleting pages: Markdown by path, with every earlier version.
+"""Writing, reading, listing and deleting pages: Markdown by path, with its 1,000 newest versions.
 
 In: a project and what callers write. Out: the page's version; a change of something that has changed meanwhile is a `VersionConflict`.
 """

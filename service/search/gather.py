@@ -121,13 +121,16 @@ async def _gather_words(findings: Findings, stage: Stage, facts: Facts, words: W
 
 async def _gather_past(findings: Findings, stage: Stage, words: WordPlan | None, held: Sequence[int]) -> None:
     """Text matches in pages as they were at `as_of`."""
-    pages = await findings.attempt((), read_old_pages(stage, held)) or []
-    if len(pages) > MAX_PAGES:
+    old = await findings.attempt((), read_old_pages(stage, held))
+    if old is None:
+        return
+    if old.more:
         findings.cut("fts", "row_budget", f"More than {MAX_PAGES} pages have changed since `as_of`.")
-        pages = pages[:MAX_PAGES]
-    if pages:
-        findings.found["fts"] += pack(await findings.attempt(("fts",), find_in_old_pages(stage, pages, words)) or [])
-        findings.past.update({(stage.place, True, page.id): page for page in pages})
+    if old.lost:
+        findings.note(f"Left out, since their version of `as_of` is not kept any more: {old.lost} of the pages that changed most often.")
+    if old.pages:
+        findings.found["fts"] += pack(await findings.attempt(("fts",), find_in_old_pages(stage, old.pages, words)) or [])
+        findings.past.update({(stage.place, True, page.id): page for page in old.pages})
 
 
 async def _gather_vectors(findings: Findings, stage: Stage, scan: Scan, vector: QueryVector, facts: Facts | None) -> None:

@@ -37,11 +37,20 @@ class OldPage(msgspec.Struct, frozen=True):
         return {"title": self.title, "updated_at": self.created_at, "text": self.body}
 
 
-async def read_old_pages(stage: Stage, held: Sequence[int]) -> list[OldPage]:
-    """The pages that have changed since, those that changed first before the others, one more than are searched."""
+class OldPages(msgspec.Struct, frozen=True):
+    """Pages that have changed since, and how many whose version of then is not kept; `more` were not looked at."""
+
+    pages: list[OldPage]
+    lost: int
+    more: bool
+
+
+async def read_old_pages(stage: Stage, held: Sequence[int]) -> OldPages:
+    """The pages that have changed since, those that changed first before the others."""
     filters = tuple(name for name in stage.plan.filters if name not in _ELSEWHERE)
     rows = await stage.ask(compile_stage("old_pages", filters), {"body": MAX_BODY, "most": MAX_PAGES + 1, "held": held})
-    return [OldPage(**dict(row)) for row in rows]
+    read = [OldPage(**dict(row)) for row in rows[:MAX_PAGES] if row["title"] is not None]
+    return OldPages(read, len(rows[:MAX_PAGES]) - len(read), more=len(rows) > MAX_PAGES)
 
 
 async def find_in_old_pages(stage: Stage, pages: Sequence[OldPage], words: WordPlan | None) -> list[Found]:

@@ -5,6 +5,7 @@
 --         "tags": [{"path", "leaf", "folded"}] or null, "passages": [{"number", "title_path", "text", "words", "length"}]}
 -- `expected` 0 means that the page must not stand yet. `read` is what the rest was made from. `dropped` null: the entities are all that
 -- there are to be; else they come to those that stand, of which the dropped ones go. `tags` null: they stay.
+-- Of earlier versions the newest 1,000 are kept: whoever writes a page every minute does not fill the disk with it.
 -- Out: the page's number and version; `outcome` is created, updated, unchanged (the same text makes no version), conflict or moved (the
 -- page is not as expected, or not as it was read: nothing was written; the version is the one that stands).
 CREATE OR REPLACE FUNCTION m_0_save_page(input jsonb)
@@ -42,6 +43,7 @@ BEGIN
     ELSE
         INSERT INTO page_version (page_id, version, title, body, author, created_at)
         VALUES (old.id, old.version, old.title, old.body, old.author, old.updated_at);
+        DELETE FROM page_version AS v WHERE v.page_id = old.id AND v.version <= old.version - 1000;
         UPDATE page AS p SET title = wanted.title, body = wanted.body, version = old.version + 1, author = wanted.author, updated_at = now()
         WHERE p.id = old.id;
         outcome := 'updated';

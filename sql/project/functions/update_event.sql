@@ -1,4 +1,4 @@
--- Corrects an event; the version that stood is kept.
+-- Corrects an event; the version that stood is kept, as are the newest 1,000 of those before it.
 --
 -- input: {"id", "expected": the version that the rest was made from, "kind", "summary", "content", "at", "author",
 --         "entities": [{"name", "type", "folded"}] to be there, "only": whether all others go, "dropped": [{"name", "type"}] that go,
@@ -42,6 +42,9 @@ BEGIN
     SELECT e.id, (SELECT coalesce(max(v.version), 0) + 1 FROM event_version AS v WHERE v.event_id = e.id),
         e.kind, e.summary, e.content, e."timestamp", e.author
     FROM event AS e WHERE e.id = ANY (edited);
+    DELETE FROM event_version AS v USING (
+        SELECT w.event_id, max(w.version) AS newest FROM event_version AS w WHERE w.event_id = ANY (edited) GROUP BY w.event_id
+    ) AS n WHERE v.event_id = n.event_id AND v.version <= n.newest - 1000;
     UPDATE event AS e SET kind = wanted.kind, "timestamp" = wanted.at, author = wanted.author,
         summary = CASE WHEN e.id = wanted.id THEN wanted.summary ELSE e.summary END,
         content = CASE WHEN e.id = wanted.id THEN wanted.content ELSE e.content END

@@ -72,12 +72,12 @@ UNION ALL
 (SELECT true AS is_page, h.id, h.passage, h.score FROM page_hit AS h ORDER BY h.score DESC, h.id DESC LIMIT :stream_size::bigint);
 
 -- name: old_pages
--- The pages whose text has changed since a moment, in the version of that moment.
+-- The pages whose text has changed since a moment, in the version of that moment; nulls where that version is not kept any more.
 SELECT g.id, g.path, v.title, left(v.body, :body::integer) AS body, v.created_at
-FROM m_0.page AS g CROSS JOIN LATERAL (
+FROM m_0.page AS g LEFT JOIN LATERAL (
     SELECT o.title, o.body, o.created_at FROM m_0.page_version AS o
     WHERE o.page_id = g.id AND o.created_at <= :as_of::timestamptz ORDER BY o.version DESC LIMIT 1
-) AS v
+) AS v ON true
 WHERE g.updated_at > :as_of::timestamptz AND g.created_at <= :as_of::timestamptz AND wanted_page(g.id)
 ORDER BY g.updated_at, g.id LIMIT :most::bigint;
 

@@ -33,6 +33,21 @@ async def test_what_is_given_is_replaced_and_the_version_before_is_kept(database
     assert tuple(kept) == (1, "bug", "the wrong one", "why", "test")
 
 
+async def test_the_newest_thousand_versions_are_kept(database: Database, memory: Memory, project: ProjectRef) -> None:
+    event, other = await memory.save(project, [{"summary": "entry 1"}, {"summary": "other"}])
+    await correct(database, project, other, summary="corrected")
+    async with database.write(project) as tx:
+        await tx.execute(
+            "INSERT INTO m_0.event_version (event_id, version, kind, summary) "
+            "SELECT e.id, n, e.kind, e.summary FROM m_0.event AS e, generate_series(1, 999) AS n WHERE e.summary = 'entry 1'"
+        )
+    saved = [await correct(database, project, event, summary=f"entry {n}") for n in (1001, 1002, 1003)]
+    assert [each.version for each in saved] == [1001, 1002, 1003]
+    kept = "SELECT event_id, min(version), max(version), count(*) FROM m_0.event_version GROUP BY event_id ORDER BY event_id"
+    assert [tuple(row)[1:] for row in await memory.rows(project, kept)] == [(3, 1002, 1000), (1, 1, 1)]
+    assert (await read(database, project, event)).version == 1003
+
+
 async def test_the_same_again_makes_no_version(database: Database, memory: Memory, project: ProjectRef) -> None:
     (event,) = await memory.save(project, [{"summary": "stays", "entities": [("jo", "person")], "tags": ["area/x"]}])
     same = {"summary": "stays", "entities": [EntityInput("jo", "person")], "tags": [TagInput("area/x")]}

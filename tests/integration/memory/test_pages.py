@@ -17,6 +17,21 @@ async def test_every_change_is_a_version_and_the_same_text_is_none(memory: Memor
         await read_page(memory.database, project, "a/b.md", 9)
 
 
+async def test_the_newest_thousand_versions_are_kept(memory: Memory, project: ProjectRef) -> None:
+    await memory.page(project, "ledger.md", "Ledger", "entry 1")
+    await memory.page(project, "other.md", "Other", "one")
+    await memory.page(project, "other.md", "Other", "two")
+    await memory.age_page(project, "ledger.md", 1000)
+    saved = [await memory.page(project, "ledger.md", "Ledger", f"entry {n}") for n in (1001, 1002, 1003)]
+    assert [each.version for each in saved] == [1001, 1002, 1003]
+    kept = "SELECT min(v.version), max(v.version), count(*) FROM m_0.page_version AS v JOIN m_0.page AS p ON p.id = v.page_id WHERE p.path = $1"
+    assert [tuple(row) for row in await memory.rows(project, kept, "ledger.md")] == [(3, 1002, 1000)]
+    assert [tuple(row) for row in await memory.rows(project, kept, "other.md")] == [(1, 1, 1)]
+    assert (await read_page(memory.database, project, "ledger.md", 3)).version == 3
+    with pytest.raises(NotFound):
+        await read_page(memory.database, project, "ledger.md", 2)
+
+
 async def test_twenty_writers_who_expect_no_page_make_one(memory: Memory, project: ProjectRef) -> None:
     async def create(n: int) -> str:
         try:

@@ -268,6 +268,22 @@ async def test_as_of_reads_pages_as_they_were(project: ProjectRef, memory: Memor
     assert paths(await ask(project, "moon.md", as_of=then))[0] == "moon.md"
 
 
+async def test_as_of_says_of_which_pages_nothing_is_kept(project: ProjectRef, memory: Memory, ask: Ask) -> None:
+    await memory.page(project, "still.md", "Still", "A lantern that never changed.")
+    await memory.page(project, "ledger.md", "Ledger", "The lantern is at entry 0.")
+    rows = await memory.rows(project, "SELECT clock_timestamp() AS now")
+    await memory.page(project, "ledger.md", "Ledger", "The lantern is at entry 1.")
+    await memory.age_page(project, "ledger.md", 1000)
+    await memory.page(project, "ledger.md", "Ledger", "The lantern is at entry 1001.")
+    await memory.page(project, "ledger.md", "Ledger", "The lantern is at entry 1002.")
+    past = await ask(project, "lantern", as_of=rows[0]["now"].isoformat())
+    assert paths(past) == ["still.md"]
+    assert past.notes[1:] == ["Left out, since their version of `as_of` is not kept any more: 1 of the pages that changed most often."]
+    assert not past.partial
+    since = await memory.rows(project, "SELECT min(created_at) AS first FROM m_0.page_version")
+    assert sorted(paths(await ask(project, "lantern", as_of=since[0]["first"].isoformat()))) == ["ledger.md", "still.md"]
+
+
 async def test_several_projects_are_one_ranking(projects: Projects, memory: Memory, ask: Ask) -> None:
     first, second = projects.make("shared", dim=2), projects.make("shared", dim=2)
     one = await memory.save(first, [{"summary": "walrus walrus"}, {"summary": "filler"}])
