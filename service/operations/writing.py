@@ -253,8 +253,8 @@ OPERATIONS = (
             title="Write a page",
             description=(
                 "Write a Markdown page: curated knowledge such as a decision or a runbook. The whole body replaces the page's; title, "
-                "tags, entities and aliases that are left out stay, and earlier versions are kept, the newest 1,000. Read it first and give "
-                "its version as expected_version, so that nobody's edit is lost."
+                "tags, entities and aliases that are left out stay, and earlier versions are kept, the newest 1,000. Read it first and "
+                "give its version as expected_version, so that nobody's edit is lost."
             ),
         ),
     ),
