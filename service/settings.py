@@ -91,6 +91,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     graph_row_budget: Positive = 200_000
     sql_statement_ms: Positive = 5_000
     exact_candidates: Positive = 20_000
+    index_memory_mb: Annotated[int, Meta(ge=64, le=1_048_576)] = 2048
     worker_poll_ms: Positive = 500
     drain_ms: Annotated[int, Meta(ge=0)] = 0
     metrics: bool = True

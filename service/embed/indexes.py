@@ -17,25 +17,28 @@ from service.db.queries import load
 from service.errors import MunimentError
 
 _LEAST_KB: Final = 64 * 1024
-_MOST_KB: Final = 1024 * 1024
 _LINKS_BYTES: Final = 900  # what the graph takes beside each vector with m = 16
 
 log = structlog.get_logger("muniment.indexes")
 
 
 class Unindexed(msgspec.Struct, frozen=True):
-    """Kinds of vectors of one project and space that want an index; `vectors` of the largest kind, of `dim` numbers each."""
+    """Kinds of vectors of one project and space that want an index; `vectors` of the largest kind, of `dim` numbers each.
+
+    `most_mb`: the memory that a build may take.
+    """
 
     project: int
     space: int
     kinds: tuple[int, ...]
     vectors: int
     dim: int
+    most_mb: int = 2048
 
     @property
     def memory_kb(self) -> int:
-        """What building in memory takes, within bounds; out of memory it takes three times as long."""
-        return min(max(self.vectors * (2 * self.dim + _LINKS_BYTES) // 1024, _LEAST_KB), _MOST_KB)
+        """What building in memory takes, within bounds; what does not fit is put in on the disk, many times slower."""
+        return min(max(self.vectors * (2 * self.dim + _LINKS_BYTES) // 1024, _LEAST_KB), self.most_mb * 1024)
 
 
 async def build_indexes(owner: OwnerDatabase, wanted: Unindexed) -> bool:

@@ -12,6 +12,7 @@ import msgspec
 
 from service.db.owner import OwnerDatabase
 from service.db.queries import load
+from service.embed.indexes import Unindexed
 from service.embed.provider import Space
 from service.settings import Settings
 
@@ -23,13 +24,14 @@ _IN_USE_WAIT_S: Final = 5.0
 class BackfillLimits(msgspec.Struct, frozen=True):
     """What the back-fill is held to.
 
-    `exact_candidates`: vectors of a project and space above which there are indexes.
+    `exact_candidates`: vectors of a project and space above which there are indexes; `index_memory_mb`: what building one may take.
     `stale_days`: age at which vectors are made again, or never.
     `sweep_s`: how often all passages of a project are looked at, whatever is known to be done.
     `grace_s`: how long a space that is out of use stays, for queries that still read it; more than the longest query may take.
     """
 
     exact_candidates: int = 20_000
+    index_memory_mb: int = 2048
     stale_days: int | None = None
     grace_s: float = 60.0
     sweep_s: float = 86_400.0
@@ -37,7 +39,11 @@ class BackfillLimits(msgspec.Struct, frozen=True):
 
 def backfill_limits(settings: Settings) -> BackfillLimits:
     """What an operator has set."""
-    return BackfillLimits(exact_candidates=settings.exact_candidates, stale_days=settings.embedding_stale_days or None)
+    return BackfillLimits(
+        exact_candidates=settings.exact_candidates,
+        index_memory_mb=settings.index_memory_mb,
+        stale_days=settings.embedding_stale_days or None,
+    )
 
 
 class SpaceState(msgspec.Struct, frozen=True):
@@ -123,16 +129,17 @@ class ProjectSpaces:
         row = (await self._owner.fetch(self._project["note_counts"].sql, space, project=project, space=space))[0]
         return row["head_count"], row["piece_count"], row["page_count"]
 
-    async def missing_indexes(self, project: int, space: int, counts: tuple[int, int, int], dim: int) -> list[int]:
+    async def missing_indexes(self, project: int, space: int, counts: tuple[int, int, int], dim: int) -> Unindexed | None:
         """The kinds of vectors that want an index and have none that works: all that there are, once the space is large in all."""
         large = sum(counts) > self._limits.exact_candidates and dim <= MOST_INDEXED_DIM
         wanted = [kind for kind, count in enumerate(counts) if count and large]
         await self._owner.fetch(self._project["note_index_kinds"].sql, space, wanted, project=project)
         if not wanted:
-            return []
+            return None
         rows = await self._owner.fetch(self._index["find_indexes"].sql, project=project, space=space)
         ready = {row["kind"] for row in rows if row["valid"]}
-        return [kind for kind in wanted if kind not in ready]
+        missing = tuple(kind for kind in wanted if kind not in ready)
+        return Unindexed(project, space, missing, max(counts), dim, self._limits.index_memory_mb) if missing else None
 
     async def switch(self, project: int, space: int) -> None:
         """Queries use this space from now on."""

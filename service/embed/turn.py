@@ -97,15 +97,13 @@ class Turns:
         counts = await self._count(turn) or (0, 0, 0)
         waits: list[float | None] = [turn.state.count_due_in or None]
         waits.append((await self._owner.fetch(self._project["next_retry"].sql, space, project=project))[0]["seconds"])
-        dim = turn.provider.space.dim
-        missing = await self._spaces.missing_indexes(project, space, counts, dim)
-        if missing:
-            turn.unindexed = Unindexed(project, space, tuple(missing), max(counts), dim)
+        turn.unindexed = await self._spaces.missing_indexes(project, space, counts, turn.provider.space.dim)
+        if turn.unindexed is not None:
             waits.append(INDEX_WAIT_S)
         elif not turn.state.current:
             await self._spaces.switch(project, space)
             log.info("project moved to its new space", project=project, space=space)
-        if turn.state.current or not missing:
+        if turn.state.current or turn.unindexed is None:
             waits.append(await self._spaces.drop_unused(project, space))
         known = [wait for wait in waits if wait is not None]
         return max(1.0, min(known)) if known else None

@@ -165,8 +165,8 @@ async def _is_ready(database: Database, project: ProjectRef) -> bool:
 
 
 def test_building_takes_the_memory_that_it_needs_within_bounds() -> None:
-    kilobytes = [Unindexed(1, 1, (0,), vectors, 384).memory_kb for vectors in (20_000, 200_000, 10_000_000)]
-    assert kilobytes == [64 * 1024, 200_000 * (768 + 900) // 1024, 1024 * 1024]
+    kilobytes = [Unindexed(1, 1, (0,), vectors, 384, 512).memory_kb for vectors in (20_000, 200_000, 10_000_000)]
+    assert kilobytes == [64 * 1024, 200_000 * (768 + 900) // 1024, 512 * 1024]
 
 
 async def test_the_api_learns_counts_and_indexes_with_the_space(
