@@ -32,6 +32,11 @@ CROSS JOIN LATERAL (
     JOIN m_0.entity AS e ON e.id = p.entity_id WHERE p.event_id = t.a AND q.event_id = t.b
 ) AS v
 """
+# Recipe 6 reads the longest list of events only where it has to, as service/graph/compile_highest.py does.
+_EVENTS = "SELECT event_id FROM m_0.participation WHERE entity_id = n.entity_id AND event_id <> ALL($1::bigint[])"
+_IN_LONGEST = """(
+    SELECT count(*) FROM longest AS n JOIN m_0.participation AS q ON q.event_id = m.event_id AND q.entity_id = n.entity_id
+)"""
 _HOPS = " UNION ALL ".join(
     f"SELECT n{length}.to_id AS b, {length} AS hops, n1.source FROM m_0.next_link AS n1 "
     + " ".join(f"JOIN m_0.next_link AS n{i} ON n{i}.from_id = n{i - 1}.to_id AND n{i}.source = n1.source" for i in range(2, length + 1))
@@ -49,12 +54,49 @@ SELECT e.id, e.summary, e."timestamp" FROM (
     ) AS p ORDER BY p."timestamp" DESC NULLS LAST, p.event_id DESC LIMIT 200
 ) AS s CROSS JOIN LATERAL (SELECT 1 FROM two JOIN m_0.participation AS q ON q.event_id = s.event_id AND q.entity_id = two.id LIMIT 1) AS hit
 JOIN m_0.event AS e ON e.id = s.event_id ORDER BY e.id LIMIT 200""",
-    6: """
-WITH n AS MATERIALIZED (SELECT DISTINCT entity_id FROM m_0.participation WHERE event_id = ANY($1::bigint[])),
+    6: f"""
+WITH start AS MATERIALIZED (SELECT DISTINCT entity_id FROM m_0.participation WHERE event_id = ANY($1::bigint[])),
+n AS MATERIALIZED (
+    SELECT s.entity_id, e.event_count AS size, row_number() OVER (ORDER BY e.event_count DESC, e.id) AS place,
+        sum(e.event_count) OVER () AS length
+    FROM start AS s JOIN m_0.entity AS e ON e.id = s.entity_id
+),
+longest AS MATERIALIZED (
+    SELECT * FROM n WHERE place = 1 AND length >= 4000 AND size * 4 >= length AND (size * 3 >= length * 2 OR EXISTS (
+        SELECT q.event_id FROM n CROSS JOIN LATERAL ({_EVENTS} LIMIT n.size / 16 + 1) AS q WHERE n.place <= 32
+        GROUP BY q.event_id HAVING count(*) > 2 OFFSET 19
+    ))
+),
+other AS MATERIALIZED (SELECT * FROM n WHERE place > 1 AND EXISTS (SELECT FROM longest)),
+met AS MATERIALIZED (
+    SELECT q.event_id, count(*) AS shared FROM other AS n CROSS JOIN LATERAL ({_EVENTS} OFFSET 0) AS q
+    GROUP BY q.event_id HAVING count(*) > 1
+),
+bar AS MATERIALIZED (
+    SELECT u.shared FROM (
+        SELECT m.shared + {_IN_LONGEST} AS shared FROM (
+            SELECT * FROM met WHERE shared >= (SELECT shared FROM met ORDER BY shared DESC OFFSET 19 LIMIT 1)
+            LIMIT (SELECT greatest(size / 64, 20) FROM longest)
+        ) AS m
+    ) AS u WHERE u.shared > 2 ORDER BY u.shared DESC OFFSET 19 LIMIT 1
+),
+few AS MATERIALIZED (
+    SELECT FROM longest WHERE EXISTS (SELECT FROM bar)
+        AND (SELECT count(*) FROM met WHERE shared >= (SELECT shared - 1 FROM bar)) * 8 <= longest.size
+),
+every AS MATERIALIZED (SELECT * FROM start WHERE NOT EXISTS (SELECT FROM bar)),
 top AS (
-    SELECT q.event_id, count(*) AS shared FROM n CROSS JOIN LATERAL (
-        SELECT event_id FROM m_0.participation WHERE entity_id = n.entity_id AND event_id <> ALL($1::bigint[]) OFFSET 0
-    ) AS q GROUP BY q.event_id ORDER BY shared DESC, q.event_id LIMIT 20
+    SELECT event_id, shared FROM (
+        SELECT m.event_id, m.shared + {_IN_LONGEST} AS shared FROM met AS m
+        WHERE m.shared >= (SELECT shared - 1 FROM bar) AND EXISTS (SELECT FROM few)
+        UNION ALL
+        SELECT m.event_id, m.shared + CASE WHEN m.event_id IN (
+            SELECT q.event_id FROM longest AS n CROSS JOIN LATERAL ({_EVENTS} OFFSET 0) AS q
+        ) THEN 1 ELSE 0 END FROM met AS m
+        WHERE m.shared >= (SELECT shared - 1 FROM bar) AND NOT EXISTS (SELECT FROM few)
+        UNION ALL
+        SELECT q.event_id, count(*) FROM every AS n CROSS JOIN LATERAL ({_EVENTS} OFFSET 0) AS q GROUP BY q.event_id
+    ) AS u ORDER BY shared DESC, event_id LIMIT 20
 )
 SELECT t.event_id, t.shared, e.summary, e."timestamp" FROM top AS t JOIN m_0.event AS e ON e.id = t.event_id
 ORDER BY t.shared DESC, t.event_id""",

@@ -11,6 +11,7 @@ import msgspec
 from sqlglot import exp
 
 from service.graph.compile_counted import counted_rows, is_counted
+from service.graph.compile_highest import highest_rows, is_highest
 from service.graph.compile_tail import Source, order_before, tail
 from service.graph.compile_walk import Carried, Walk, given_rows, walk
 from service.graph.live import Live
@@ -88,7 +89,11 @@ def _returned(plan: Plan, walked: Walk, slots: Slots, live: Live) -> exp.Select:
     if is_counted(plan):
         bindings, rows = counted_rows(plan, walked, slots)
         return _rows(msgspec.structs.replace(walked, parts=(*walked.parts, ("m", bindings))), rows, plan)
-    return _rows(walked, tail(plan, Source(walked.last, _names(walked.columns), walked.unique), slots, live), plan)
+    source = Source(walked.last, _names(walked.columns), walked.unique)
+    if is_highest(plan, walked, live):
+        parts, highest = highest_rows(plan, walked, source, slots, live)
+        return _rows(msgspec.structs.replace(walked, parts=(*walked.parts, *parts)), highest, plan)
+    return _rows(walked, tail(plan, source, slots, live), plan)
 
 
 def _start(live: Live) -> tuple[Carried, ...]:
@@ -140,7 +145,7 @@ def _bindings(walked: Walk) -> exp.Select:
     return _with_parts(select.from_(walked.last.subquery("w", copy=False), copy=False), walked)
 
 
-def _rows(walked: Walk, rows: exp.Select, plan: Plan) -> exp.Select:
+def _rows(walked: Walk, rows: exp.Select | exp.Union, plan: Plan) -> exp.Select:
     """The returned rows beside the counts of the hops, which stand in a row of their own where none is returned."""
     names = ["total", *(f"c{i}" for i in range(len(plan.columns))), "rank"]
     counts = [column("n", count.alias).as_(count.alias) for count in _counts(walked)]

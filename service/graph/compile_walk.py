@@ -168,7 +168,7 @@ def lateral(frontier: Frontier, hop: Hop, places: dict[str, exp.Expr], slots: Sl
     far = places[hop.far.column].copy() if hop.far_is_bound else None
     step = _step(hop, places[hop.near.column], far, slots)
     edges = hop.relation.walk(step)
-    inside = _inside(frontier, hop, places, slots) if far is None else [column("y", "far").eq(far.copy())]
+    inside = asked_of_far(frontier, hop, places, slots) if far is None else [column("y", "far").eq(far.copy())]
     if inside:
         names = ["far", *sorted(step.wanted)]
         edges = (
@@ -219,11 +219,12 @@ def _neighbours(frontier: Frontier, hop: Hop, places: dict[str, exp.Expr], slots
     if hop.far_is_bound:
         on.append(column("x", "far").eq(places[hop.far.column].copy()))
     else:
-        on += _inside(frontier, hop, places, slots, alias="x")
+        on += asked_of_far(frontier, hop, places, slots, alias="x")
     return exp.Join(this=exp.table_(f"k{hop.number}").as_("x", table=True), on=exp.and_(*on))
 
 
-def _inside(frontier: Frontier, hop: Hop, places: dict[str, exp.Expr], slots: Slots, alias: str = "y") -> list[exp.Expr]:
+def asked_of_far(frontier: Frontier, hop: Hop, places: dict[str, exp.Expr], slots: Slots, alias: str = "y") -> list[exp.Expr]:
+    """The tests on the number of the node that a hop reaches, as `far` of `alias`."""
     far = column(alias, "far")
     scope = Scope(places | {hop.far.column: far})
     found: list[exp.Expr] = []
