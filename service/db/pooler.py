@@ -11,7 +11,7 @@ import asyncpg
 import psycopg
 from psycopg.rows import scalar_row
 
-from service.db.transaction import Connection
+from service.db.silence import Connection
 from service.errors import UnsuitableDatabase
 
 

@@ -16,12 +16,12 @@ import asyncpg
 import msgspec
 
 from service.db.abreast import do_abreast
-from service.db.pooler import require_prepared
 from service.db.queries import load
 from service.db.scope import ProjectRef, SpaceRef
+from service.db.server import Server, describe_server
 from service.db.silence import GRACE_S, Connection, answering
 from service.db.transaction import Mode, Opening, Tx, leave_transaction, named_errors, open_transaction
-from service.errors import DatabaseBusy, DatabaseUnavailable, NotFound, UnsuitableDatabase
+from service.errors import DatabaseBusy, DatabaseUnavailable, NotFound
 
 _SPACE_TTL_S = 2.0
 # Postgres keeps a plan of each, a fifth of a megabyte in the mean; a project in use has about ten.
@@ -45,14 +45,10 @@ class _Counting(asyncpg.Connection):
 class Database:
     """One pool. Made by `Database.open`, ended by `close`."""
 
-    def __init__(
-        self, pool: asyncpg.Pool, search_path: str, statement_ms: int, acquire_s: float, most_projects: int, *, iterative: bool
-    ) -> None:
+    def __init__(self, pool: asyncpg.Pool, server: Server, statement_ms: int, acquire_s: float, most_projects: int) -> None:
         self._pool = pool
         self._most_projects = most_projects
-        self._search_path = search_path
-        self.iterative = iterative
-        """Whether a search of a vector index can go on until enough rows pass a filter."""
+        self._server = server
         self._statement_ms = statement_ms
         self._acquire_s = acquire_s
         self.few = max(1, pool.get_max_size() // 4)  # connections that one call may hold at once, so that others find some
@@ -94,11 +90,16 @@ class Database:
         except (OSError, asyncpg.PostgresError, TimeoutError) as error:
             raise DatabaseUnavailable("The database does not answer under the API's login.") from error
         try:
-            vectors, iterative = await _check(pool, url, prepared=prepared, superuser_allowed=superuser_allowed)
+            server = await describe_server(pool, url, prepared=prepared, superuser_allowed=superuser_allowed)
         except BaseException:
             await pool.close()
             raise
-        return cls(pool, f'"{vectors}"', statement_ms, acquire_s, most_projects, iterative=iterative)
+        return cls(pool, server, statement_ms, acquire_s, most_projects)
+
+    @property
+    def iterative(self) -> bool:
+        """Whether a search of a vector index can go on until enough rows pass a filter."""
+        return self._server.iterative
 
     async def close(self) -> None:
         """Waits for what is under way, at most two seconds, then closes every connection."""
@@ -139,7 +140,7 @@ class Database:
         async with (
             self._connection(project.project_id) as connection,
             named_errors(project, mode),
-            open_transaction(connection, project, mode, self._search_path, limit, opening),
+            open_transaction(connection, project, mode, self._server, limit, opening),
         ):
             tx = Tx(connection, project, None, limit, opening.stage_ms)
             tx.space = await self._space(tx)
@@ -242,24 +243,6 @@ class Database:
             except asyncio.CancelledError:
                 await leave_transaction(connection)
                 raise
-
-
-async def _check(pool: asyncpg.Pool, url: str, *, prepared: bool, superuser_allowed: bool) -> tuple[str, bool]:
-    """The schema of the extension `vector` and whether its scans can go on, for a login and a way to the database that can be used;
-    raises `UnsuitableDatabase`."""
-    async with pool.acquire() as connection:
-        if prepared:
-            await require_prepared(connection, url)
-        try:
-            row = await connection.fetchrow(load("control", "login")["describe_login"].sql)
-        except asyncpg.PostgresError as error:
-            raise UnsuitableDatabase("The database is not set up for this login.", hint="Run `muniment migrate` first.") from error
-    if row is None or ((row["rolsuper"] or row["rolbypassrls"]) and not superuser_allowed):
-        raise UnsuitableDatabase(
-            "The API's login is a superuser or bypasses row security, so the database could not keep workspaces apart.",
-            hint="Give DATABASE_URL a plain login and MUNIMENT_OWNER_URL the owner's; `muniment migrate` sets both up.",
-        )
-    return row["vector_schema"], row["iterative"]
 
 
 async def _learn(connection: Any) -> None:

@@ -17,6 +17,7 @@ import msgspec
 from service.db.budget import Budget, StatementFailed
 from service.db.quota import QuotaRefusal, quota_reached
 from service.db.scope import ProjectRef, SpaceRef
+from service.db.server import WATCHING, Server
 from service.db.silence import SHORT_MS, Connection, answering
 from service.ending import see_through
 from service.errors import DatabaseBusy, DatabaseFull, DatabaseUnavailable, MunimentError, QueryTooSlow, no_project
@@ -48,6 +49,9 @@ _ITS_OWN: Final = (
     asyncpg.OutOfMemoryError,
     asyncpg.ProgramLimitExceededError,
 )
+# Postgres takes no notice of a cancelling that comes between a statement's being parsed and begun. Such a statement ends when its client
+# has gone, which is seen half a second later.
+_LEAVING_S: Final = 1.0
 _SET: Final = "SELECT set_config(s.name, s.value, true) FROM unnest($1::text[], $2::text[]) AS s (name, value)"
 
 
@@ -194,17 +198,19 @@ class Tx:
 
 @asynccontextmanager
 async def open_transaction(
-    connection: Connection, project: ProjectRef, mode: Mode, search_path: str, statement_ms: int, opening: Opening
+    connection: Connection, project: ProjectRef, mode: Mode, server: Server, statement_ms: int, opening: Opening
 ) -> AsyncGenerator[Connection]:
     """Begins, hands over the connection, and commits; rolls back on any error and on cancelling."""
     try:
         async with answering(connection, SHORT_MS):
             begin = (
-                f"{_BEGIN[mode]}; SET LOCAL ROLE {project.role}; SET LOCAL search_path = {project.schema}, {search_path}, pg_temp; "
+                f"{_BEGIN[mode]}; SET LOCAL ROLE {project.role}; "
+                f'SET LOCAL search_path = {project.schema}, "{server.vector_schema}", pg_temp; '
                 f"SET LOCAL statement_timeout = {statement_ms:d}; SET LOCAL jit = off; "
                 f"SET LOCAL lock_timeout = {statement_ms * 2 // 3:d}{_PLANS[mode]}"
             )
-            await connection.execute("; ".join([begin, *opening.statements()]))
+            watching = [WATCHING] if server.watching else []
+            await connection.execute("; ".join([begin, *watching, *opening.statements()]))
         yield connection
         async with answering(connection, statement_ms):
             await connection.execute("COMMIT")
@@ -225,7 +231,7 @@ async def leave_transaction(connection: Connection) -> None:
 
 async def _roll_back(connection: Connection) -> None:
     try:
-        await connection.execute(f"ROLLBACK; {_UNLOCK}", timeout=5)
+        await connection.execute(f"ROLLBACK; {_UNLOCK}", timeout=_LEAVING_S)
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
         with suppress(asyncpg.InterfaceError):  # the driver may have given it up itself by now
             connection.terminate()

@@ -7,7 +7,10 @@ from typing import Any
 import asyncpg
 import pytest
 import pytest_asyncio
+from asyncpg import connect_utils
 
+from service.db import server as described
+from service.db.embedded import EmbeddedServer
 from service.db.pools import Database
 from service.db.scope import ProjectRef
 from service.db.transaction import leave_transaction
@@ -15,6 +18,9 @@ from service.tenants.migrate import MigrationReport
 from tests.conftest import Projects
 
 TURNS = 60
+ACTIVE = (
+    "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%pg_sleep(600) AS unnoticed' AND pid <> pg_backend_pid()"
+)
 Call = Callable[[Database, ProjectRef], Coroutine[Any, Any, Any]]
 
 
@@ -62,6 +68,48 @@ async def test_a_caller_may_leave_at_any_moment(single: Database, projects: Proj
     finally:
         loop.set_exception_handler(None)
     assert said == []
+
+
+async def test_a_statement_whose_cancelling_was_not_noticed_ends_all_the_same(
+    migrated: MigrationReport, server: EmbeddedServer, projects: Projects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when it comes between the statement's being parsed and begun."""
+    project, opened = projects.make(), await Database.open(migrated.api_url, max_size=1, statement_ms=600_000)
+    owner = await asyncpg.connect(server.owner_url)
+
+    async def sleep() -> None:
+        async with opened.read(project) as tx:
+            await tx.fetchval("SELECT pg_sleep(600) AS unnoticed")
+
+    async def unnoticed(**_: Any) -> None:
+        """The request is sent, and nothing comes of it."""
+
+    monkeypatch.setattr(connect_utils, "_cancel", unnoticed)
+    task = asyncio.ensure_future(sleep())
+    async with asyncio.timeout(60):
+        while not await owner.fetchval(ACTIVE):
+            assert not task.done()
+        task.cancel()
+        await asyncio.wait((task,))
+        while await owner.fetchval(ACTIVE):
+            pass
+        assert task.cancelled()
+        async with opened.read(project) as tx:
+            assert await tx.fetchval("SELECT 1") == 1
+    await owner.close()
+    await opened.close()
+
+
+@pytest.mark.parametrize(("asked", "interval"), [(described.WATCHING, "500ms"), ("SET LOCAL client_connection_check_interval = -1", "0")])
+async def test_a_server_watches_for_clients_that_go_where_it_can(
+    migrated: MigrationReport, projects: Projects, monkeypatch: pytest.MonkeyPatch, asked: str, interval: str
+) -> None:
+    """Where its platform does not let it, it refuses the setting, as it does one that is out of range."""
+    monkeypatch.setattr(described, "WATCHING", asked)
+    opened = await Database.open(migrated.api_url, max_size=1)
+    async with opened.read(projects.make()) as tx:
+        assert await tx.fetchval("SELECT current_setting('client_connection_check_interval')") == interval
+    await opened.close()
 
 
 async def test_a_statement_that_was_parsed_and_never_run_is_left_behind(migrated: MigrationReport) -> None:
