@@ -76,8 +76,8 @@ def highest_rows(plan: Plan, walked: Walk, source: Source, slots: Slots, live: L
         if read.name == walked.before.name:
             read.set("this", exp.to_identifier("every"))
     rows = tail(plan, source, slots, live)
-    every = exp.select("e.*").from_(rows.subquery("e", copy=False), copy=False).where(exp.Not(this=_some("bar")), copy=False)
-    groups = exp.select(lists.total().as_("total"))
+    every = exp.select(_all("e")).from_(rows.subquery("e", copy=False), copy=False).where(exp.Not(this=_some("bar")), copy=False)
+    groups = exp.select(lists.total().as_("total", copy=False))
     for i, returned in enumerate(plan.columns):
         groups = groups.select(column("q", "n" if isinstance(returned.term, AggregateTerm) else "far").as_(f"c{i}"), copy=False)
     groups = groups.from_(lists.first().subquery("q", copy=False), copy=False)
@@ -101,12 +101,12 @@ class _Lists:
             ("longest", self._longest()),
             (
                 "others",
-                _from("lists", "f", "f.*").where(exp.GT(this=column("f", "place"), expression=_whole(1)), _some("longest"), copy=False),
+                _from("lists", "f", _all("f")).where(exp.GT(this=column("f", "place"), expression=_whole(1)), _some("longest"), copy=False),
             ),
             ("met", self._counted("others").having(exp.GT(this=_count(), expression=_whole(1)), copy=False)),
             ("bar", self._bar()),
             ("few", self._few()),
-            ("every", _from(self._before.name, "f", "f.*").where(exp.Not(this=_some("bar")), copy=False)),
+            ("every", _from(self._before.name, "f", _all("f")).where(exp.Not(this=_some("bar")), copy=False)),
         )
 
     def _lists(self) -> exp.Select:
@@ -114,7 +114,7 @@ class _Lists:
         longest = exp.Order(expressions=[exp.Ordered(this=count.copy(), desc=True), exp.Ordered(this=column("d", self._hop.near.column))])
         length = exp.Window(this=exp.Sum(this=count.copy()))
         known = column("e", "id").eq(column("d", self._hop.near.column))
-        rows = _from(self._before.name, "d", "d.*", count.as_("size"))
+        rows = _from(self._before.name, "d", _all("d"), count.as_("size"))
         rows = rows.select(exp.Window(this=exp.RowNumber(), order=longest).as_("place"), cast(length, "bigint").as_("length"), copy=False)
         number = _from(self._before.name, "n", _count()).subquery(copy=False)
         return rows.join(table("entity", "e"), on=known, copy=False).where(exp.LTE(this=number, expression=_whole(MANY)), copy=False)
@@ -127,12 +127,12 @@ class _Lists:
         sample = self._counted("lists", newest).where(exp.LTE(this=column("f", "place"), expression=_whole(SAMPLED_LISTS)), copy=False)
         sample = sample.having(high, copy=False).offset(self._before_last(), copy=False)
         worth, sure = (exp.GTE(this=_times(size, parts), expression=_times(length, of)) for parts, of in (WORTH, SURE))
-        return _from("lists", "f", "f.*").where(
+        return _from("lists", "f", _all("f")).where(
             column("f", "place").eq(_whole(1)),
             exp.GTE(this=length, expression=_whole(SHORT)),
             below,
             worth,
-            exp.or_(sure, exp.Exists(this=sample)),
+            exp.or_(sure, exp.Exists(this=sample), copy=False),
             copy=False,
         )
 
@@ -141,9 +141,9 @@ class _Lists:
         likely = _from("met", "g", column("g", "n")).order_by(exp.Ordered(this=column("g", "n"), desc=True), copy=False)
         likely = likely.offset(self._before_last(), copy=False).limit(1, copy=False).subquery(copy=False)
         size = exp.Greatest(this=_part(column("f", "size"), FIRST), expressions=[self._returned()])
-        some = _from("met", "g", "g.*").where(exp.GTE(this=column("g", "n"), expression=likely), copy=False)
+        some = _from("met", "g", _all("g")).where(exp.GTE(this=column("g", "n"), expression=likely), copy=False)
         some = some.limit(_from("longest", "f", size).subquery(copy=False), copy=False)
-        counts = exp.select(self._looked_up("g").as_("n")).from_(some.subquery("g", copy=False), copy=False)
+        counts = exp.select(self._looked_up("g").as_("n", copy=False)).from_(some.subquery("g", copy=False), copy=False)
         reached = exp.select(column("q", "n")).from_(counts.subquery("q", copy=False), copy=False)
         reached = reached.where(exp.GT(this=column("q", "n"), expression=_whole(_LOW)), copy=False)
         reached = reached.order_by(exp.Ordered(this=column("q", "n"), desc=True), copy=False)
@@ -157,11 +157,13 @@ class _Lists:
     def first(self) -> exp.Union:
         """The events that may be among the first with their counts: looked up in the longest list one by one, or that read once."""
         far, n = column("g", "far"), column("g", "n")
-        one_by_one = self._near(far.as_("far"), self._looked_up("g").as_("n")).where(_some("few"), copy=False)
-        read = exp.select(column("x", "far")).from_(exp.table_("longest").as_("f", table=True), copy=False)
+        one_by_one = self._near(far.as_("far"), self._looked_up("g").as_("n", copy=False)).where(_some("few"), copy=False)
+        read = exp.select(column("x", "far")).from_(_named("longest", "f"), copy=False)
         read = read.join(self._edges(), join_type="cross", copy=False).subquery(copy=False)
         hit = exp.case().when(exp.In(this=far.copy(), query=read), _whole(1)).else_(_whole(0))
-        at_once = self._near(far.copy().as_("far"), exp.Add(this=n, expression=hit).as_("n")).where(exp.Not(this=_some("few")), copy=False)
+        at_once = self._near(far.copy().as_("far"), exp.Add(this=n, expression=hit).as_("n", copy=False)).where(
+            exp.Not(this=_some("few")), copy=False
+        )
         return exp.union(one_by_one, at_once, distinct=False, copy=False)
 
     def _near(self, *columns: exp.Expr) -> exp.Select:
@@ -193,19 +195,17 @@ class _Lists:
 
     def total(self) -> exp.Expr:
         """How long the lists are in all, without what the tests leave out of them."""
-        numbers: exp.Expr = exp.cast(exp.Array(expressions=[]), "bigint[]")
+        numbers: exp.Expr = cast(exp.Array(expressions=[]), "bigint[]")
         for test in self._hop.tests:
             array = _left_out(test, self._before, self._hop, self._slots)
             numbers = numbers if array is None else exp.DPipe(this=numbers, expression=array)
         rows = exp.select(column("p", "event_id").as_("far"), column("p", "entity_id").as_("near"))
         rows = rows.from_(table("participation", "p"), copy=False).where(among(column("p", "event_id"), numbers), copy=False)
         rows = rows.offset(_whole(0), copy=False)  # a fence: by the events, which are few, and not by the lists
-        kept = exp.and_(*asked_of_far(self._before, self._hop, self._places(), self._slots))
+        kept = exp.and_(*asked_of_far(self._before, self._hop, self._places(), self._slots), copy=False)
         of_lists = column("f", self._hop.near.column).eq(column("y", "near"))
         out = exp.select(_count()).from_(rows.subquery("y", copy=False), copy=False)
-        out = out.join(exp.table_("lists").as_("f", table=True), on=of_lists, copy=False).where(
-            exp.Not(this=exp.Paren(this=kept)), copy=False
-        )
+        out = out.join(_named("lists", "f"), on=of_lists, copy=False).where(exp.Not(this=exp.Paren(this=kept)), copy=False)
         length = _from("longest", "f", column("f", "length")).subquery(copy=False)
         return exp.Sub(this=length, expression=out.subquery(copy=False))
 
@@ -232,8 +232,16 @@ def _count() -> exp.Expr:
     return exp.Count(this=exp.Star())
 
 
-def _from(name: str, alias: str, *columns: exp.Expr | str) -> exp.Select:
-    return exp.select(*columns).from_(exp.table_(name).as_(alias, table=True), copy=False)
+def _from(name: str, alias: str, *columns: exp.Expr) -> exp.Select:
+    return exp.select(*columns, copy=False).from_(_named(name, alias), copy=False)
+
+
+def _named(name: str, alias: str) -> exp.Table:
+    return exp.Table(this=exp.to_identifier(name), alias=exp.TableAlias(this=exp.to_identifier(alias)))
+
+
+def _all(alias: str) -> exp.Expr:
+    return exp.Column(this=exp.Star(), table=exp.to_identifier(alias))
 
 
 def _some(name: str) -> exp.Expr:

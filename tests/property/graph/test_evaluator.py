@@ -38,11 +38,13 @@ TOGETHER, QUERIES = 5, 40
 
 
 class Spelled:
-    """Gives the vector that the text spells."""
+    """Gives the vector that the text spells, if its numbers fit 16 bits as those of every provider do."""
 
     space = Space("test", "vectors", DIM)
 
     async def __call__(self, text: str, /) -> str:
+        if any(abs(float(number)) > 65_504 for number in text.split()):
+            raise ValueError("too large")
         return f"[{','.join(text.split())}]"
 
 
