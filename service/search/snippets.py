@@ -22,12 +22,16 @@ Spans: TypeAlias = tuple[tuple[int, int, str], ...]
 
 
 class Marks(dict[str, Spans]):
-    """What matches in each token, by lexemes and by beginnings of lexemes; told once for all texts of a search."""
+    """What matches in each token, by lexemes and by beginnings of lexemes; told once for all texts of a search.
+
+    `stubs`: a token in ASCII that matches holds one of them, since stemming cuts a word and changes at most two letters of what is left.
+    """
 
     def __init__(self, lexemes: Collection[str], beginnings: tuple[str, ...] = ()) -> None:
         super().__init__()
         self.lexemes = frozenset(lexemes)
         self.beginnings = beginnings
+        self.stubs = frozenset(lexeme[:-2] or lexeme[:1] for lexeme in (*lexemes, *beginnings))
 
     @classmethod
     def of(cls, query: WordQuery) -> "Marks":
@@ -92,11 +96,26 @@ def _find_spans(text: str, marks: Marks) -> list[tuple[int, int, str]]:
     """Where the text matches, and which lexeme, in order."""
     normal, origins = normalise_with_origins(text)
     spans: list[tuple[int, int, str]] = []
-    for match in TOKEN.finditer(normal):
-        for start, end, lexeme in marks[match[0]]:
-            low, high = match.start() + start, match.start() + end
-            spans.append((origins[low], origins[high], lexeme) if origins else (low, high, lexeme))
+    for at, piece in _find_pieces(text, marks.stubs) if text.isascii() else [(0, normal)]:
+        for match in TOKEN.finditer(piece):
+            for start, end, lexeme in marks[match[0]]:
+                low, high = at + match.start() + start, at + match.start() + end
+                spans.append((origins[low], origins[high], lexeme) if origins else (low, high, lexeme))
     return sorted(spans)
+
+
+def _find_pieces(text: str, stubs: Collection[str]) -> list[tuple[int, str]]:
+    """What stands between two spaces and holds one of the stubs, and where it begins; no token holds a space."""
+    lowered = text.lower()
+    ends: dict[int, int] = {}
+    for stub in stubs:
+        at = lowered.find(stub)
+        while at >= 0:
+            end = lowered.find(" ", at)
+            end = len(text) if end < 0 else end
+            ends[lowered.rfind(" ", 0, at) + 1] = end
+            at = lowered.find(stub, end)
+    return [(start, text[start:end]) for start, end in ends.items()]
 
 
 def _choose_window(text: str, spans: list[tuple[int, int, str]]) -> tuple[int, int]:

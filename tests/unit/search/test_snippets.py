@@ -8,8 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.memory.words import analyse_word
 from service.search.snippets import Marks, make_snippet
 from service.search.word_query import read_query
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+ENDINGS = _words(
+    "s es ed ied ies ing ingly edly eed sses ly e y al er ic able ible ant ment ization ational ator alism fulness ously iveness ivity "
+    "bility bly ency ogy icate ical ative"
+)
+WORDS = _words(
+    "use using user's happily sky skies die dying ability able the running runs a news getUserName user_name src/app/main.py main C++ can't "
+    "v2.1.0 HTTPServer APIs x=1 -- e-mail <b>"
+)
 
 
 def snippet(text: str, query: str) -> str:
@@ -58,3 +73,18 @@ def test_only_marks_are_markup(text: str, query: str) -> None:
     assert "<" not in bare
     assert ">" not in bare
     assert html.unescape(bare).strip("…").strip() in text
+
+
+@given(st.text(st.sampled_from("aeiouybdlstvz"), max_size=5), st.lists(st.sampled_from(ENDINGS), max_size=3).map("".join))
+def test_a_stem_differs_from_its_word_in_the_last_two_letters_at_most(beginning: str, ending: str) -> None:
+    lexeme = analyse_word(beginning + ending)
+    assert lexeme is None or (beginning + ending).startswith(lexeme[:-2] or lexeme[:1])
+
+
+@given(
+    st.lists(st.sampled_from(WORDS), max_size=80), st.sampled_from([" ", "  ", "\n", ", "]), st.lists(st.sampled_from(WORDS), max_size=4)
+)
+def test_a_text_is_marked_the_same_whatever_else_it_holds(words: list[str], between: str, query: list[str]) -> None:
+    """Texts in ASCII are looked through for what may match, others are read whole."""
+    text = between.join(words)[:240]
+    assert snippet(text + " ☃", " ".join(query)) == f"{snippet(text + ' .', ' '.join(query))[:-1]}☃"
