@@ -19,7 +19,7 @@ from service.db.abreast import do_abreast
 from service.db.queries import load
 from service.db.scope import ProjectRef, SpaceRef
 from service.db.server import Server, describe_server
-from service.db.silence import GRACE_S, Connection, answering
+from service.db.silence import GRACE_S, Answering, Connection
 from service.db.transaction import Mode, Opening, Tx, leave_transaction, named_errors, open_transaction
 from service.errors import DatabaseBusy, DatabaseUnavailable, NotFound
 
@@ -110,7 +110,7 @@ class Database:
 
     @asynccontextmanager
     async def _connection(self, touching: object = None) -> AsyncGenerator[Connection]:
-        async with named_errors():
+        with named_errors():
             try:
                 connection = await self._pool.acquire(timeout=_SILENT_S if self._silent else self._acquire_s)
             except TimeoutError as error:
@@ -137,14 +137,12 @@ class Database:
     @asynccontextmanager
     async def _open(self, project: ProjectRef, mode: Mode, statement_ms: int | None, opening: Opening = _PLAIN) -> AsyncGenerator[Tx]:
         limit = statement_ms or self._statement_ms
-        async with (
-            self._connection(project.project_id) as connection,
-            named_errors(project, mode),
-            open_transaction(connection, project, mode, self._server, limit, opening),
-        ):
-            tx = Tx(connection, project, None, limit, opening.stage_ms)
-            tx.space = await self._space(tx)
-            yield tx
+        async with self._connection(project.project_id) as connection:
+            with named_errors(project, mode):
+                async with open_transaction(connection, project, mode, self._server, limit, opening):
+                    tx = Tx(connection, project, None, limit, opening.stage_ms)
+                    tx.space = await self._space(tx)
+                    yield tx
 
     def read(self, project: ProjectRef, *, statement_ms: int | None = None, opening: Opening = _PLAIN):
         """A read-only transaction that sees one state of the project throughout."""
@@ -238,7 +236,7 @@ class Database:
         touching = (name, *args) if name in _TOUCHING else None
         async with self._connection(touching) as connection:
             try:
-                async with answering(connection, allowed_ms):
+                with Answering(connection, allowed_ms):
                     return await connection.fetch(load("control", "api")[name].sql, *args)
             except asyncio.CancelledError:
                 await leave_transaction(connection)

@@ -6,8 +6,8 @@ Role, search path and limits are SET LOCAL by one simple query, so that they end
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import lru_cache
 from typing import Any, Final, Literal
 
@@ -18,7 +18,7 @@ from service.db.budget import Budget, StatementFailed
 from service.db.quota import QuotaRefusal, quota_reached
 from service.db.scope import ProjectRef, SpaceRef
 from service.db.server import WATCHING, Server
-from service.db.silence import SHORT_MS, Connection, answering
+from service.db.silence import SHORT_MS, Answering, Connection
 from service.ending import see_through
 from service.errors import DatabaseBusy, DatabaseFull, DatabaseUnavailable, MunimentError, QueryTooSlow, no_project
 
@@ -122,15 +122,15 @@ class Tx:
         text = self._bind(sql)
         if budget is None:
             self._allowed = None
-            async with self._answering():
+            with self._answering():
                 return await self._connection.fetch(text, *args)
         allowed = budget.next_statement_ms()
         if allowed != self._allowed:
-            async with self._answering(SHORT_MS):
+            with self._answering(SHORT_MS):
                 await self._connection.execute(_stage(allowed))
             self._allowed = allowed
         try:
-            async with self._answering(allowed):
+            with self._answering(allowed):
                 return await self._connection.fetch(text, *args)
         except asyncpg.QueryCanceledError as error:
             await self._leave_stage()
@@ -140,7 +140,7 @@ class Tx:
             raise StatementFailed(type(error).__name__, error.sqlstate) from error
 
     async def _leave_stage(self) -> None:
-        async with self._answering(SHORT_MS):
+        with self._answering(SHORT_MS):
             await self._connection.execute("ROLLBACK TO SAVEPOINT stage")
         self._allowed = None
 
@@ -154,7 +154,7 @@ class Tx:
 
     async def describe(self, sql: str) -> Description:
         """What Postgres reads in a statement, which is taken as it stands and not run."""
-        async with self._answering():
+        with self._answering():
             statement = await self._connection.prepare(sql, name="")
         columns = statement.get_attributes()
         return Description(
@@ -165,11 +165,11 @@ class Tx:
     async def stream(self, sql: str, *args: Any, rows: int) -> AsyncGenerator[asyncpg.Record]:
         """The rows of a statement one by one, of which the database sends `rows` at a time."""
         # Without a name: a pooler may hold another client's statement under any name.
-        async with self._answering():
+        with self._answering():
             statement = await self._connection.prepare(self._bind(sql), name="")
             cursor = await statement.cursor(*args)
         while True:
-            async with self._answering():
+            with self._answering():
                 records = await cursor.fetch(rows)
             for record in records:
                 yield record
@@ -178,7 +178,7 @@ class Tx:
 
     async def execute(self, sql: str, *args: Any) -> None:
         self._allowed = None
-        async with self._answering():
+        with self._answering():
             await self._connection.execute(self._bind(sql), *args)
 
     async def roll_back_to(self, savepoint: str) -> None:
@@ -189,11 +189,11 @@ class Tx:
         """Sets planner or index settings (`hnsw.ef_search` as `hnsw__ef_search`) until the transaction ends."""
         self._allowed = None
         names, values = [name.replace("__", ".") for name in settings], [str(value) for value in settings.values()]
-        async with self._answering(SHORT_MS):
+        with self._answering(SHORT_MS):
             await self._connection.execute(_SET, names, values)
 
-    def _answering(self, allowed_ms: int | None = None):
-        return answering(self._connection, self._statement_ms if allowed_ms is None else allowed_ms)
+    def _answering(self, allowed_ms: int | None = None) -> Answering:
+        return Answering(self._connection, self._statement_ms if allowed_ms is None else allowed_ms)
 
 
 @asynccontextmanager
@@ -202,7 +202,7 @@ async def open_transaction(
 ) -> AsyncGenerator[Connection]:
     """Begins, hands over the connection, and commits; rolls back on any error and on cancelling."""
     try:
-        async with answering(connection, SHORT_MS):
+        with Answering(connection, SHORT_MS):
             begin = (
                 f"{_BEGIN[mode]}; SET LOCAL ROLE {project.role}; "
                 f'SET LOCAL search_path = {project.schema}, "{server.vector_schema}", pg_temp; '
@@ -212,7 +212,7 @@ async def open_transaction(
             watching = [WATCHING] if server.watching else []
             await connection.execute("; ".join([begin, *watching, *opening.statements()]))
         yield connection
-        async with answering(connection, statement_ms):
+        with Answering(connection, statement_ms):
             await connection.execute("COMMIT")
     except BaseException:
         await leave_transaction(connection)
@@ -246,8 +246,8 @@ def _short_of(sqlstate: str | None) -> MunimentError | None:
     return DatabaseUnavailable() if sqlstate == asyncpg.TooManyConnectionsError.sqlstate else None
 
 
-@asynccontextmanager
-async def named_errors(project: ProjectRef | None = None, mode: Mode = "read") -> AsyncGenerator[None]:
+@contextmanager
+def named_errors(project: ProjectRef | None = None, mode: Mode = "read") -> Generator[None]:
     """Turns what the driver raises into the project's own errors, without the database's text."""
     try:
         yield
