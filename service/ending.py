@@ -11,6 +11,8 @@ from anyio import CancelScope
 
 async def see_through(*tasks: "asyncio.Future[Any]") -> None:
     """Returns when all have ended; raises `CancelledError` then, and not before, if this was cancelled meanwhile."""
+    if all(task.done() for task in tasks):
+        return
     cancelled = False
     # The scopes of anyio, in which calls over MCP run, cancel again at every turn of the loop: shielded, they let it rest.
     with CancelScope(shield=True):

@@ -3,7 +3,6 @@
 In: a bearer token. Out: `Caller`, who asks and what they may do; anything else is `Unauthenticated`, the same for all causes.
 """
 
-import hashlib
 import hmac
 import re
 import secrets
@@ -99,7 +98,7 @@ def make_key(pepper: str) -> NewKey:
 
 
 def hash_secret(secret: str, pepper: str) -> bytes:
-    return hmac.new(pepper.encode(), secret.encode(), hashlib.sha256).digest()
+    return hmac.digest(pepper.encode(), secret.encode(), "sha256")
 
 
 class KeyRing:

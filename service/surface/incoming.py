@@ -83,10 +83,10 @@ async def while_connected(work: Coroutine[Any, Any, T], leaving: Coroutine[Any, 
             raise ClientLeft
         return task.result()
     finally:
+        watch.cancel()  # it holds nothing that it would have to give back
         task.cancel()
-        watch.cancel()
-        # Each is cancelled once: again, in the middle of giving back, it could not. (`gather` would, when this here is cancelled again.)
-        await see_through(task, watch)
+        # It is cancelled once: again, in the middle of giving back, it could not. (`gather` would, when this here is cancelled again.)
+        await see_through(task)
 
 
 def _heed(task: "asyncio.Future[Any]") -> None:

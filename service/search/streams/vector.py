@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from service.db.abreast import do_abreast
 from service.errors import MunimentError, reason_of
 from service.search.parse import SearchSettings
 
@@ -57,7 +58,7 @@ async def embed_query(embedders: Sequence[QueryEmbedder | None], text: str, sett
         return [QueryVector()] * len(embedders)
     most = settings.max_embedders
     asked = [embed for embed, _ in Counter(filter(None, embedders)).most_common(most)]
-    made = dict(zip(asked, await asyncio.gather(*(_ask(embed, text, settings) for embed in asked)), strict=True))
+    made = dict(zip(asked, await do_abreast(asked, lambda embed: _ask(embed, text, settings), most), strict=True))
     vectors: list[QueryVector] = []
     for embed in embedders:
         if embed is None:
