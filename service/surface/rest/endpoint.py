@@ -5,19 +5,18 @@ In: a function from a request to a `Reply`. Out: one that always gives a `Reply`
 
 from collections.abc import Awaitable, Callable, Sequence
 from http import HTTPStatus
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import structlog
-from litestar import Request
 from litestar.handlers import HTTPRouteHandler, route
-from litestar.response.base import ASGIResponse
+from litestar.types import ASGIApp
 
 from service.errors import InternalError, MunimentError
 from service.operations.operation import Method
 from service.surface.incoming import ClientLeft
-from service.surface.reply import Receive, Reply, Scope
+from service.surface.reply import Receive, Reply, Scope, Send
 from service.surface.rest.problems import problem_reply
-from service.surface.rest.streamed import StreamedResponse
+from service.surface.rest.streamed import send_pieces
 
 Answer: TypeAlias = Callable[[Scope, Receive], Awaitable[Reply]]
 
@@ -48,13 +47,20 @@ async def answer_surely(answer: Answer, scope: Scope, receive: Receive) -> Reply
 
 
 def serve(path: str, answer: Answer, method: Method = "GET") -> HTTPRouteHandler:
-    """A Litestar handler for one address and method; Litestar answers OPTIONS and refuses the other methods."""
+    """A Litestar handler for one address and method; Litestar answers OPTIONS and refuses the other methods.
 
-    @route(path, http_method=[method], status_code=200)
-    async def handle(request: Request[Any, Any, Any]) -> ASGIResponse:
-        reply = await answer_surely(answer, request.scope, request.receive)  # type: ignore[arg-type]
+    It hands over an app: what Litestar would make of a request and of an answer is not needed.
+    """
+
+    async def respond(scope: Scope, receive: Receive, send: Send) -> None:
+        reply = await answer_surely(answer, scope, receive)
         if reply.rest is not None:
-            return StreamedResponse(reply, reply.rest)
-        return ASGIResponse(body=reply.body, status_code=reply.status, headers=dict(reply.headers))
+            await send_pieces(reply, reply.rest, receive, send)
+        else:
+            await reply.send(send)
+
+    @route(path, http_method=[method], status_code=200, sync_to_thread=False)
+    def handle() -> ASGIApp:
+        return respond  # type: ignore[return-value]
 
     return handle
