@@ -105,13 +105,13 @@ class Found(msgspec.Struct, frozen=True, gc=False):
 
 
 class Chosen(msgspec.Struct, frozen=True):
-    """One hit in the fused order with what is shown of it."""
+    """One hit in the fused order with what is shown of it; `order` is its row there, with its rank in each stream."""
 
     place: int
     is_page: bool
     id: int
     fused: float
-    ranks: Mapping[str, int | None]
+    order: Mapping[str, Any]
     row: Mapping[str, Any]
     via: tuple[str, ...] | None = None
     rerank_score: float | None = None
@@ -168,7 +168,7 @@ def _explain(hit: Chosen, shown: Shown) -> Explain | UnsetType:
         return UNSET
     key = (hit.place, hit.is_page, hit.id)
     fts, entity, vector = (shown.found.get(stream, {}).get(key) for stream in ("fts", "entity", "vector"))
-    ranks = hit.ranks
+    ranks: dict[str, int | None] = {stream: hit.order[f"{stream}_rank"] for stream in STREAMS}
     return Explain(
         fts_rank=ranks["fts"],
         entity_rank=ranks["entity"],

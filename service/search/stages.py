@@ -11,7 +11,7 @@ import msgspec
 
 from service.db.budget import Budget
 from service.db.transaction import Tx
-from service.search.answer import STREAMS, Chosen, Found, Stream
+from service.search.answer import Chosen, Found, Stream
 from service.search.candidates import Candidates, candidate_values, read_packed
 from service.search.compile import (
     Compiled,
@@ -165,7 +165,7 @@ def _chosen(order: Any, row: Any, via: tuple[str, ...] | None) -> Chosen:
         is_page=order["is_page"],
         id=order["id"],
         fused=order["fused"],
-        ranks={stream: order[f"{stream}_rank"] for stream in STREAMS},
+        order=order,
         row=row,
         via=via,
     )

@@ -22,6 +22,8 @@ _EDGES: Final = " \t\n\r\"'`“”‘’«»「」『』()[]{}<>,;:!?.…。、�
 _EVENT: Final = re.compile(r"evt_([1-9][0-9]{0,17})")
 _PAGE: Final = re.compile(r"pg_([1-9][0-9]{0,17})")
 _LONGEST: Final = 200
+_NO_WORD: Final = re.compile(r"([^\w\s])")
+_WILD: Final = re.compile(r"([\\%_])")
 _BETWEEN: Final = r"[\u0001-/:-@\[-`{-\u00bf\u2000-\u206f\u3000-\u3020]"  # the words of a name, here and where `entity.words` is made
 
 
@@ -79,10 +81,10 @@ def choose_starts(query: NameQuery, named: Iterable[str], frequencies: Mapping[s
 
 def started_values(starts: Sequence[str]) -> dict[str, Any]:
     """The words of names as a tsquery, patterns for LIKE, which is quick, and one for the bounds of words, asked of what these find."""
-    words = "|".join(re.sub(r"([^\w\s])", r"\\\1", start) for start in starts)
+    words = "|".join(_NO_WORD.sub(r"\\\1", start) for start in starts)
     return {
         "starts": " | ".join(filter(None, map(_begin, starts))) or None,
-        "pieces": ["%" + re.sub(r"([\\%_])", r"\\\1", start) + "%" for start in starts],
+        "pieces": ["%" + _WILD.sub(r"\\\1", start) + "%" for start in starts],
         "pattern": f"(^|{_BETWEEN})({words})",
     }
 
