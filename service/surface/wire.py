@@ -57,7 +57,14 @@ def make_config(app: Any, settings: Settings, *, grace_s: int) -> uvicorn.Config
         patience = held
 
     return uvicorn.Config(
-        app, http=Protocol, ws="none", log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=grace_s
+        app,
+        http=Protocol,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,  # nothing here reads them
+        lifespan="on",
+        timeout_graceful_shutdown=grace_s,
     )
 
 
