@@ -25,6 +25,7 @@ MARKS: Final = (
     r"\u17b4-\u17d3\u1885\u1886\u18a9\u1920-\u193b\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\u3099\u309a\ufe20-\ufe2f"
 )
 KATAKANA: Final = re.compile(r"[\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff]+")
+HIRAGANA: Final = re.compile(r"[\u3041-\u3096\u309d-\u309f]+")
 HANGUL: Final = re.compile(r"[\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb]")
 
 _STOP_WORDS: Final = """

@@ -36,6 +36,15 @@ def compile_stage(name: str, filters: tuple[str, ...] = ()) -> Compiled:
 
 
 @cache
+def compile_facts(more: tuple[str, ...]) -> Compiled:
+    """The statement `facts`, with `facts_forms` or `facts_dated` where they are asked for."""
+    query = _part("search", "facts")
+    for name in more:
+        query = exp.union(query, _part("search", name), distinct=False, copy=False)
+    return _finish(query, ())
+
+
+@cache
 def compile_words(filters: tuple[str, ...], terms: tuple[str, ...]) -> Compiled:
     """The statement `words` for a query of these terms, each `term` or `phrase`: values `query_1`, `weight_1`, `query_2`, …"""
     return _finish(_pack(_write_terms("words", terms)), filters)

@@ -12,10 +12,12 @@ import structlog
 from service.db.budget import Cut, StatementFailed
 from service.search.answer import STREAMS, Stream, Truncated
 from service.search.candidates import Candidates, lift, pack
+from service.search.forms import add_forms
 from service.search.near import Scan, find_vectors
 from service.search.stages import Facts, Stage, find_names, find_words
 from service.search.streams.fts import WordFacts, WordPlan, limit_candidates, plan_words
 from service.search.streams.vector import QueryVector, explain_absence
+from service.search.word_query import Term
 from service.search.versions import MAX_PAGES, OldPage, find_in_old_pages, read_old_pages
 
 T = TypeVar("T")
@@ -34,6 +36,7 @@ class Findings:
         self.found: dict[Stream, list[Candidates]] = {stream: [] for stream in STREAMS}
         self.active: set[Stream] = set()
         self.notes: dict[str, None] = {}
+        self.marked: dict[Term, None] = {}
         self.truncated: dict[Truncated, None] = {}
         self.pending = 0
         self.past: dict[Key, OldPage] = {}
@@ -51,6 +54,7 @@ class Findings:
             self.found[stream] += candidates
         self.active |= more.active
         self.notes |= more.notes
+        self.marked |= more.marked
         self.truncated |= more.truncated
         self.pending += more.pending
         self.past |= more.past
@@ -93,7 +97,9 @@ async def gather(
 
 async def _gather_texts(findings: Findings, stage: Stage, facts: Facts, counted: WordFacts) -> None:
     past = stage.plan.request.as_of is not None
-    words = plan_words(stage.plan.words, counted, stage.settings, past=past)
+    query = add_forms(stage.plan.words, counted.frequencies, counted.documents)
+    findings.marked.update(dict.fromkeys(query.terms))
+    words = plan_words(query, counted, stage.settings, past=past)
     findings.found["fts"] += await _gather_words(findings, stage, facts, words)
     for name, carried in facts.hubs.items():
         findings.note(f"{name} takes part in {carried} events: the newest {stage.settings.fan} were ranked by it.")

@@ -46,6 +46,7 @@ class SearchSettings(msgspec.Struct, frozen=True):
     neighbour: float = 0.6  # of what a word scores in an event that counts for the next in the session, and again for the one after
     reach: int = 2  # events in the session, before and after, for which it counts
     spread: int = 50  # events, the best by text, from which it counts
+    forms: int = 64  # words looked at that begin like one of the query, in languages whose endings are not stored apart
     max_terms: int = 32  # of a query, the rarest
     max_postings: int = 5_000  # summed over the words that choose candidates
     max_candidates: int = 20_000  # scored

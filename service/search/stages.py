@@ -15,15 +15,16 @@ from service.search.answer import Chosen, Found, Stream
 from service.search.candidates import Candidates, candidate_values, read_packed
 from service.search.compile import (
     Compiled,
+    compile_facts,
     compile_fusion,
     compile_names,
     compile_neighbours,
     compile_order,
     compile_seeds,
     compile_shown,
-    compile_stage,
     compile_words,
 )
+from service.search.forms import end_of, read_beginnings
 from service.search.parse import SearchSettings
 from service.search.plan import SearchPlan
 from service.search.streams.entity import choose_starts, started_values
@@ -69,21 +70,30 @@ async def read_facts(stage: Stage) -> Facts:
     plan = stage.plan
     words = {lexeme for term in plan.words.terms if not term.prefix for lexeme in term.lexemes}
     words.update(lexeme for _, lexeme in plan.names.starts)
+    beginnings, more = read_beginnings(plan.words)
+    words.update(more)
+    parts = (*(("facts_forms",) if beginnings else ()), *(("facts_dated",) if plan.words.moments else ()))
     values = {
         "words": sorted(words),
         "starts": sorted({term.lexemes[0] for term in plan.words.terms if term.prefix}),
         "names": list(plan.names.names),
         "fan": stage.settings.fan,
+        "lows": list(beginnings),
+        "highs": list(map(end_of, beginnings)),
+        "forms": stage.settings.forms,
+        "ranges": plan.words.moments.ranges if plan.words.moments else None,
+        "counted": stage.settings.max_candidates,
     }
-    kinds = ("word", "start", "documents", "length", "last", "entity", "tag", "held", "hub")
+    kinds = ("word", "start", "documents", "length", "last", "entity", "tag", "held", "hub", "dated")
     topics: dict[str, dict[Any, Any]] = {name: {} for name in kinds}
-    for row in await stage.ask(compile_stage("facts"), values):
+    for row in await stage.ask(compile_facts(parts), values):
         topic, key, number = row
         if topic in ("entity", "tag", "held"):
             topics[topic][number] = key
         else:
             topics[topic][key] = number
-    counted = WordFacts(topics["word"], topics["start"], topics["documents"].get(None, 0), topics["length"].get(None, 0))
+    documents, length, dated = (topics[topic].get(None, 0) for topic in ("documents", "length", "dated"))
+    counted = WordFacts(topics["word"], topics["start"], documents, length, dated)
     return Facts(counted, topics["last"].get(None, 0), topics["entity"], topics["tag"], tuple(topics["held"]), topics["hub"])
 
 

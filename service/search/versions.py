@@ -66,7 +66,7 @@ async def find_in_old_pages(stage: Stage, pages: Sequence[OldPage], words: WordP
             "required": [term.tsquery for term in stage.plan.words.phrases],
             "refused": [term.tsquery for term in stage.plan.words.excluded],
         }
-        scores = {row["id"]: row["score"] for row in await stage.ask(compile_old_words(words.shape), values)}
+        scores = {row["id"]: row["score"] for row in await stage.ask(compile_old_words(words.shape_of_words), values)}
     best = max(scores.values(), default=0.0)
     names = stage.plan.names
     for page in pages:

@@ -9,8 +9,10 @@ from typing import Final
 
 import msgspec
 
-from service.memory.scripts import HANGUL, KATAKANA, UNSPACED, normalise
+from service.memory.scripts import HANGUL, HIRAGANA, KATAKANA, UNSPACED, fold_word, normalise
 from service.memory.words import MAX_COMPOUND, PIECE, TOKEN, Word, quote, read_words, split_token, split_unspaced
+from service.search.languages import BINDING_PAIRS, bind, tell_languages
+from service.search.moments import Moments, read_moments
 
 MAX_TERMS: Final = 4_000  # distinct terms read from one query
 MAX_OPERATORS: Final = 32  # phrases, and excluded words, read from one query; lexemes in one phrase
@@ -19,19 +21,29 @@ _OPERATOR: Final = re.compile(
     r'(?P<not>(?<!\S)-)?["\u201c\u201d](?P<phrase>[^"\u201c\u201d]*)["\u201c\u201d]'
     rf'|(?<!\S)-(?P<word>(?:[^\W\d_]\w|[{UNSPACED}])[^\s"\u201c\u201d]*)'  # one letter is an option, one character may be a word
 )
+_WRITTEN: Final = re.compile(r"[^\W\d_]+")
+_GRAMMAR: Final = 0.3  # of its weight that a pair of hiragana counts: mostly an ending or a particle
 _ONE_CHARACTER: Final = re.compile(rf"[{UNSPACED}]")
 
 
 class Term(msgspec.Struct, frozen=True):
-    """What a query asks for: one lexeme, or several at given distances from the first; `prefix` for their beginnings."""
+    """What a query asks for: one lexeme, or several at given distances from the first; `prefix` for their beginnings.
+
+    `written` is the word as it stood, folded; `forms` are lexemes as good as the one; `share` is the part of its weight that counts.
+    """
 
     lexemes: tuple[str, ...]
     distances: tuple[int, ...] = (0,)
     prefix: bool = False
+    written: str = ""
+    forms: tuple[str, ...] = ()
+    share: float = 1.0
 
     @property
     def tsquery(self) -> str:
         """The term as a tsquery literal."""
+        if self.forms:
+            return " | ".join(map(quote, (*self.lexemes, *self.forms)))
         words = [quote(lexeme) + (":*" if self.prefix else "") for lexeme in self.lexemes]
         gaps = [after - before for before, after in zip(self.distances, self.distances[1:], strict=False)]
         return words[0] + "".join(f" <{gap}> {word}" for gap, word in zip(gaps, words[1:], strict=True))
@@ -41,7 +53,8 @@ class WordQuery(msgspec.Struct, frozen=True):
     """A query as words: `terms` of which any may match, `phrases` that must, `excluded` that must not.
 
     `plain` is the text without what is excluded: what is embedded. `cut` counts the terms beyond the first 4,000. `pasted`: the query
-    is so long that it was read as text, without phrases and exclusions.
+    is so long that it was read as text, without phrases and exclusions. `languages` are those that its binding words tell, none for
+    English, None where they tell nothing; `moments` is when what is asked for was.
     """
 
     terms: tuple[Term, ...]
@@ -50,6 +63,8 @@ class WordQuery(msgspec.Struct, frozen=True):
     plain: str
     cut: int = 0
     pasted: bool = False
+    languages: tuple[str, ...] | None = ()
+    moments: Moments | None = None
 
 
 def read_query(text: str) -> WordQuery:
@@ -71,7 +86,8 @@ def read_query(text: str) -> WordQuery:
             plain.append(match["phrase"])
     plain.append(normal[after:])
     words = " ".join(plain)
-    terms = tuple(dict.fromkeys(_read_terms(words)))
+    languages = tell_languages({fold_word(word) for word in _WRITTEN.findall(words)}) if not pasted else ()
+    terms = _without_binding(tuple({term.lexemes: term for term in _read_terms(words)}.values()), languages or ())
     return WordQuery(
         terms[:MAX_TERMS],
         tuple(dict.fromkeys(phrases))[:MAX_OPERATORS],
@@ -79,7 +95,16 @@ def read_query(text: str) -> WordQuery:
         words.strip(),
         max(0, len(terms) - MAX_TERMS),
         pasted and _OPERATOR.search(normal) is not None,
+        languages,
+        None if pasted else read_moments(words),
     )
+
+
+def _without_binding(terms: tuple[Term, ...], languages: tuple[str, ...]) -> tuple[Term, ...]:
+    """Words that only bind others say nothing where there are others; English ones are no terms at all."""
+    binding = bind(languages) | BINDING_PAIRS
+    telling = tuple(term for term in terms if term.written not in binding)
+    return telling or terms
 
 
 def _read_excluded(text: str, *, quoted: bool) -> list[Term]:
@@ -124,7 +149,7 @@ def _read_terms(text: str) -> Iterator[Term]:
                 yield from _read_unspaced_terms(piece.group())
         for word in split_token(token)[0]:
             if word.main and not _ONE_CHARACTER.match(word.main):
-                yield Term((word.main,))
+                yield Term((word.main,), written=fold_word(token[word.start : word.end]))
             for other in word.others:
                 yield Term((other,))
 
@@ -138,4 +163,4 @@ def _read_unspaced_terms(run: str) -> Iterator[Term]:
         yield Term(tuple(pairs[:-1]), tuple(range(len(run) - 1)))
     else:
         for pair in pairs[:-1]:
-            yield Term((pair,))
+            yield Term((pair,), written=pair, share=_GRAMMAR if HIRAGANA.fullmatch(pair) else 1.0)

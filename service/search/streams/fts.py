@@ -5,21 +5,27 @@ In: a query's words and how many passages hold them. Out: `WordPlan`, the values
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from service.search.parse import SearchSettings
 from service.search.word_query import Term, WordQuery
 
+MATCHED: Final = 0.0607927  # what ts_rank gives for a lexeme that stands once
+
 
 class WordFacts(msgspec.Struct, frozen=True):
-    """Over all projects that are searched: passages by lexeme (by beginning for prefixes), passages in all, words in all."""
+    """Over all projects that are searched: passages by lexeme (by beginning for prefixes), passages in all, words in all.
+
+    `dated` are the events of the time that the query names, as far as they were counted.
+    """
 
     frequencies: Mapping[str, int]
     beginnings: Mapping[str, int]
     documents: int
     words: int
+    dated: int = 0
 
 
 class WordPlan(msgspec.Struct, frozen=True):
@@ -31,16 +37,26 @@ class WordPlan(msgspec.Struct, frozen=True):
     candidates: str
     mean_length: float
     notes: tuple[str, ...]
+    ranges: str | None = None
+    dated: float = 0.0
 
     @property
     def shape(self) -> tuple[str, ...]:
-        """The form of each term."""
+        """The form of each term; last, where there is one, the time that the query names."""
+        return (*self.shape_of_words, *(("moment",) if self.ranges else ()))
+
+    @property
+    def shape_of_words(self) -> tuple[str, ...]:
+        """The same for texts that have no time."""
         return tuple("phrase" if len(term.lexemes) > 1 else "term" for term in self.terms)
 
     def values(self, settings: SearchSettings) -> dict[str, Any]:
         """What the statement takes."""
         values: dict[str, Any] = {f"query_{number}": term.tsquery for number, term in enumerate(self.terms, 1)}
         values |= {f"weight_{number}": weight for number, weight in enumerate(self.weights, 1)}
+        if self.ranges:
+            number = len(self.terms) + 1
+            values |= {f"ranges_{number}": self.ranges, f"weight_{number}": self.dated * MATCHED}
         return {
             **values,
             "candidates": self.candidates,
@@ -71,11 +87,13 @@ def plan_words(query: WordQuery, facts: WordFacts, settings: SearchSettings, *, 
         notes.append(f"Passages were chosen by the {len(choosing)} rarest terms; common ones only ranked them: {common}.")
     return WordPlan(
         terms=tuple(term for _, term in kept),
-        weights=tuple(_rarity(frequency, facts.documents) for frequency, _ in kept),
+        weights=tuple(_weigh(frequency, facts.documents, term) for frequency, term in kept),
         choosing=choosing,
         candidates=" | ".join(f"({term.tsquery})" for term in choosing),
         mean_length=max(1.0, facts.words / max(1, facts.documents)),
         notes=tuple(notes),
+        ranges=query.moments.ranges if query.moments and facts.dated else None,
+        dated=_rarity(facts.dated, facts.documents),
     )
 
 
@@ -89,7 +107,8 @@ def _frequency(term: Term, facts: WordFacts) -> int:
     """Passages that hold the term; for a phrase at most as many as hold its rarest pair."""
     if term.prefix:
         return facts.beginnings.get(term.lexemes[0], 0)
-    return min(facts.frequencies.get(lexeme, 0) for lexeme in term.lexemes)
+    forms = sum(facts.frequencies.get(form, 0) for form in term.forms)
+    return min(facts.frequencies.get(lexeme, 0) for lexeme in term.lexemes) + forms
 
 
 def _choose(terms: Sequence[tuple[int, Term]], most: int) -> list[Term]:
@@ -102,6 +121,11 @@ def _choose(terms: Sequence[tuple[int, Term]], most: int) -> list[Term]:
             break
         chosen.append(term)
     return chosen
+
+
+def _weigh(frequency: int, documents: int, term: Term) -> float:
+    """Of several lexemes ts_rank gives the mean, and they shall count as one word that comes again."""
+    return _rarity(frequency, documents) * term.share * (1 + len(term.forms))
 
 
 def _rarity(frequency: int, documents: int) -> float:

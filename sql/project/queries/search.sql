@@ -21,6 +21,24 @@ UNION ALL
 SELECT DISTINCT 'held' AS topic, NULL AS key, t.id AS number
 FROM unnest(:tags::text[]) AS w (name) JOIN m_0.tag AS t ON t.folded = w.name OR split_part(t.folded, '/', -1) = w.name OR starts_with(t.folded, w.name || '/');
 
+-- name: facts_forms
+-- Words that begin like those of the query, so that other forms of them can be told. The bounds are looked up in the order of the database's
+-- locale, in which words of one beginning stand together.
+SELECT 'word' AS topic, l.word AS key, l.df AS number
+FROM unnest(:lows::text[], :highs::text[]) AS b (low, high)
+    CROSS JOIN LATERAL (
+        SELECT x.word, x.df FROM m_0.lexeme AS x WHERE x.word >= b.low AND x.word <= b.high ORDER BY x.word LIMIT :forms::bigint
+    ) AS l
+WHERE starts_with(l.word, b.low);
+
+-- name: facts_dated
+-- How many events are of a time that the query names, counted as far as text is ranked.
+SELECT 'dated' AS topic, NULL AS key, count(*) AS number
+FROM unnest(:ranges::text::tstzmultirange) AS r (range)
+    CROSS JOIN LATERAL (
+        SELECT FROM m_0.event AS e WHERE e."timestamp" >= lower(r.range) AND e."timestamp" < upper(r.range) LIMIT :counted::bigint
+    ) AS e;
+
 -- name: words
 -- Text match: candidates by the rarest words, scored by all. An event is read together with those beside it in the session: of each word
 -- it takes its own score or a part of the best one near, the less the farther; so a word said twice nearby counts once, and what answers
@@ -104,6 +122,12 @@ SELECT :weight::double precision * ts_rank(p.words, (SELECT :query::text::tsquer
 -- What several lexemes in a row add; ts_rank does not heed their order.
 SELECT CASE
     WHEN p.words @@ (SELECT :query::text::tsquery) THEN :weight::double precision * ts_rank(p.words, (SELECT :query::text::tsquery)) ELSE 0
+END AS score FROM m_0.passage AS p;
+
+-- name: moment
+-- What it adds that an event is of a time that the query names.
+SELECT CASE
+    WHEN (SELECT e."timestamp" FROM m_0.event AS e WHERE e.id = p.event_id) <@ (SELECT :ranges::text::tstzmultirange) THEN :weight::double precision ELSE 0
 END AS score FROM m_0.passage AS p;
 
 -- name: names
