@@ -5,36 +5,43 @@ this: its words are stored without their endings.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from itertools import islice
+from typing import Any, Final
 
 import msgspec
 
-from service.search.languages import MARKERS, beginning_of, forms_of, languages_of, parts_of, spellings_of
+from service.search.languages import MARKERS, PRESENT, beginning_of, bind, forms_of, languages_of, parts_of, spellings_of
 from service.search.word_query import Term, WordQuery
 
 _MARKERS: Final = tuple(dict.fromkeys(marker for markers in MARKERS.values() for marker in markers))
 _PART: Final = 0.5  # of the weight of a word that its part in a compound counts
+_BINDING: Final = 0.2  # of its weight that a word counts which may bind others
 _MAX_FORMS: Final = 12  # of one word
 _MAX_WORDS: Final = 32  # of a query, whose forms are looked for
 
 
-def read_beginnings(query: WordQuery) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What the forms of the query's words may begin with, and further words that are looked up."""
-    if query.languages == ():
-        return (), ()
+def looks_for_forms(query: WordQuery) -> bool:
+    """Whether the query may be in a language of which forms are looked for: its words tell it, or tell nothing."""
+    return query.languages != () and any(True for _ in _inflected(query))
+
+
+def form_values(query: WordQuery) -> dict[str, Any]:
+    """What the statement `facts_forms` takes; where the query does not tell its language, it asks whether the project is in one."""
     begun: dict[str, None] = {}
-    more: dict[str, None] = {} if query.languages else dict.fromkeys(_MARKERS)
+    parts: dict[str, None] = {}
     for term in _inflected(query):
         begin = beginning_of(term.written, query.languages)
         if begin:
             begun[begin] = None
-        more.update(dict.fromkeys((*spellings_of(term.written), *parts_of(term.written, query.languages))))
-    return tuple(begun), tuple(more)
-
-
-def end_of(beginning: str) -> str:
-    """The last word that begins so, as far as words of its letters go."""
-    return beginning + ("z" if beginning < "\u0250" else "\u044f") * 24
+        parts.update(dict.fromkeys((*spellings_of(term.written), *parts_of(term.written, query.languages))))
+    return {
+        "lows": list(begun),
+        "highs": [_end_of(begin) for begin in begun],
+        "parts": [*parts, *(() if query.languages else _MARKERS)],
+        "markers": [] if query.languages else list(_MARKERS),
+        "told": bool(query.languages),
+        "present": PRESENT,
+    }
 
 
 def add_forms(query: WordQuery, frequencies: Mapping[str, int], documents: int) -> WordQuery:
@@ -43,37 +50,40 @@ def add_forms(query: WordQuery, frequencies: Mapping[str, int], documents: int) 
     if not languages:
         return query
     inflected = frozenset(_inflected(query))
+    binding = bind(languages)
     terms: dict[tuple[str, ...], Term] = {}
     for term in query.terms:
-        if term not in inflected:
+        if term.written in binding:
+            terms[term.lexemes] = msgspec.structs.replace(term, share=_BINDING)
+        elif term in inflected:
+            terms[term.lexemes] = msgspec.structs.replace(term, forms=_known_forms(term, frequencies, languages))
+            if term.lexemes[0] not in frequencies:
+                for part in parts_of(term.written, languages):
+                    terms.setdefault((part,), Term((part,), share=_PART))
+        else:
             terms.setdefault(term.lexemes, term)
-            continue
-        forms = _known_forms(term, frequencies, languages)
-        terms[term.lexemes] = msgspec.structs.replace(term, forms=forms)
-        for part in _known_parts(term, frequencies, languages) if frequencies.get(term.lexemes[0], 0) == 0 else ():
-            terms.setdefault((part,), Term((part,), share=_PART))
     return msgspec.structs.replace(query, terms=tuple(terms.values()))
 
 
 def show_forms(query: WordQuery, found: Iterable[Term]) -> WordQuery:
     """The query with each form as a word of its own, to be marked in texts."""
-    forms = tuple(Term((lexeme,)) for term in found for lexeme in (*term.forms, *(term.lexemes if term.share == _PART else ())))
+    forms = tuple(Term((form,)) for term in found for form in (*term.forms, *(term.lexemes if term.share == _PART else ())))
     return msgspec.structs.replace(query, terms=(*query.terms, *forms)) if forms else query
 
 
 def _inflected(query: WordQuery) -> Iterator[Term]:
-    for term, _ in zip((term for term in query.terms if term.written.isalpha() and not term.prefix), range(_MAX_WORDS), strict=False):
-        yield term
+    return islice((term for term in query.terms if term.written.isalpha() and term.written.islower()), _MAX_WORDS)
 
 
 def _known_forms(term: Term, frequencies: Mapping[str, int], languages: tuple[str, ...]) -> tuple[str, ...]:
     begin = beginning_of(term.written, languages)
-    known = [word for word in frequencies if begin and word.startswith(begin)]
+    known = [word for word in frequencies if word.startswith(begin)] if begin else []
     forms = dict.fromkeys(forms_of(term.written, known, languages))
     forms.update((word, None) for word in spellings_of(term.written) if word in frequencies)
     forms.pop(term.lexemes[0], None)
     return tuple(sorted(forms, key=lambda form: (-frequencies[form], form))[:_MAX_FORMS])
 
 
-def _known_parts(term: Term, frequencies: Mapping[str, int], languages: tuple[str, ...]) -> Iterator[str]:
-    return (part for part in parts_of(term.written, languages) if frequencies.get(part, 0) > 0)
+def _end_of(beginning: str) -> str:
+    """The last word that begins so, as far as words of its letters go, in the order of C and of any other locale."""
+    return beginning + ("z" if beginning < "\u0250" else "\u044f") * 24

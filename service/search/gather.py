@@ -17,8 +17,8 @@ from service.search.near import Scan, find_vectors
 from service.search.stages import Facts, Stage, find_names, find_words
 from service.search.streams.fts import WordFacts, WordPlan, limit_candidates, plan_words
 from service.search.streams.vector import QueryVector, explain_absence
-from service.search.word_query import Term
 from service.search.versions import MAX_PAGES, OldPage, find_in_old_pages, read_old_pages
+from service.search.word_query import Term
 
 T = TypeVar("T")
 Key = tuple[int, bool, int]

@@ -4,7 +4,7 @@ In: the folded words of a query, words that a project knows. Out: languages by t
 What is stored is read the same way whatever the language; so the forms are looked for among the words that are there.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -82,21 +82,22 @@ _BINDING: Final = {
     """,
 }
 BINDING: Final = {code: frozenset(words.split()) for code, words in _BINDING.items()}
-# Pairs of characters by which Chinese, Japanese and Korean ask, and which say nothing of what.
-BINDING_PAIRS: Final = frozenset(
-    "什么 甚麼 什麼 是什 么是 哪里 哪裡 哪个 哪些 怎么 怎樣 怎样 如何 为何 为什 為什 多少 是否 何时 谁在 是谁 吗 呢 ですか すか ます です した でし".split()
-)
+_BINDING_PAIRS: Final = """
+什么 甚麼 什麼 是什 么是 哪里 哪裡 哪个 哪些 怎么 怎樣 怎样 如何 为何 为什 為什 多少 是否 何时 谁在 是谁 吗 呢 すか ます です した でし
+"""
+# Pairs of characters by which Chinese and Japanese ask, and which say nothing of what.
+BINDING_PAIRS: Final = frozenset(_BINDING_PAIRS.split())
 # Of each language a few that texts are full of and that no other has.
 MARKERS: Final = {
     "de": ("und", "der", "ist", "nicht", "wir"),
-    "es": ("los", "el", "por", "una", "para"),
-    "fr": ("les", "est", "pour", "dans", "nous"),
-    "it": ("il", "che", "di", "della", "sono"),
-    "pt": ("nao", "em", "uma", "os", "com"),
+    "es": ("el", "los", "por", "una", "para"),
+    "fr": ("les", "est", "une", "nous", "vous"),
+    "it": ("che", "della", "sono", "gli", "non"),
+    "pt": ("nao", "uma", "voce", "pelo", "sao"),
     "nl": ("het", "een", "van", "niet", "wij"),
     "sv": ("och", "att", "det", "inte", "som"),
     "ru": ("и", "не", "на", "что", "в"),
-    "pl": ("nie", "jest", "sie", "na", "ze"),
+    "pl": ("nie", "jest", "sie", "oraz", "jak"),
 }
 _STEMMED: Final = {
     "de": "german",
@@ -111,27 +112,26 @@ _STEMMED: Final = {
 }
 _STEMMERS: Final = {code: Stemmer.Stemmer(name, 0) for code, name in _STEMMED.items()}
 _COMPOUNDING: Final = frozenset({"de", "nl", "sv"})
-_PRESENT: Final = 0.02  # of a project's passages that hold a marker
+PRESENT: Final = 0.02  # of a project's passages that hold a marker
 
 
 def tell_languages(words: Collection[str]) -> tuple[str, ...] | None:
     """The languages whose binding words a query has the most of; none for English, None where no word tells.
 
-    One such word tells little where others stand beside it that any language may have: it takes two, or a fourth of the query.
+    One such word does not tell: war, hat, van and bin are words of English too.
     """
+    english = len(STOP_WORDS.intersection(words))
     bound = {code: len(binding.intersection(words)) for code, binding in BINDING.items()}
     most = max(bound.values())
-    if most <= len(STOP_WORDS.intersection(words)):
-        return () if STOP_WORDS.intersection(words) else None
-    if most < 2 and 4 * most < len(words):
-        return None
-    return tuple(code for code, count in bound.items() if count == most)
+    if most > max(english, 1):
+        return tuple(code for code, count in bound.items() if count == most)
+    return () if english and english >= most else None
 
 
-def languages_of(frequencies: dict[str, int], documents: int) -> tuple[str, ...]:
-    """The languages that a project's texts are in, by how many passages hold their markers."""
-    most = {code: max(frequencies.get(marker, 0) for marker in markers) for code, markers in MARKERS.items()}
-    return tuple(code for code, count in most.items() if count >= max(2, _PRESENT * documents))
+def languages_of(frequencies: Mapping[str, int], documents: int) -> tuple[str, ...]:
+    """The languages that a project's texts are in: those of which two markers each stand in some of its passages."""
+    least = max(2, PRESENT * documents)
+    return tuple(code for code, markers in MARKERS.items() if sorted(frequencies.get(marker, 0) for marker in markers)[-2] >= least)
 
 
 def bind(languages: Iterable[str]) -> frozenset[str]:
@@ -157,11 +157,13 @@ def beginning_of(word: str, languages: Collection[str] | None) -> str | None:
 
 def forms_of(word: str, known: Iterable[str], languages: Collection[str]) -> Iterator[str]:
     """Of known words those that are another form of this one, or a compound that begins with it."""
+    known = tuple(known)
     for code in languages:
         stem = stem_as(code, word)
-        joined = len(stem) > _SHORTEST_PART and code in _COMPOUNDING
+        begin = stem if len(stem) > _SHORTEST_PART else word
+        joined = code in _COMPOUNDING and len(word) > _SHORTEST_PART
         for other in known:
-            if other != word and (stem_as(code, other) == stem or (joined and other.startswith(stem))):
+            if stem_as(code, other) == stem or (joined and other.startswith(begin)):
                 yield other
 
 
@@ -172,8 +174,9 @@ def spellings_of(word: str) -> tuple[str, ...]:
 
 
 def parts_of(word: str, languages: Collection[str] | None) -> tuple[str, ...]:
-    """What a compound may end or begin with."""
-    if not word.isalpha() or not 2 * _SHORTEST_PART <= len(word) <= _LONGEST or (languages is not None and _COMPOUNDING.isdisjoint(languages)):
+    """What a compound may begin or end with."""
+    joined = languages is None or not _COMPOUNDING.isdisjoint(languages)
+    if not joined or not word.isalpha() or not 2 * _SHORTEST_PART <= len(word) <= _LONGEST:
         return ()
     cuts = range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1)
     return tuple(part for cut in cuts for part in (word[:cut], word[cut:]))

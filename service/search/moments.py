@@ -45,7 +45,7 @@ _DATES: Final = re.compile(
     rf"|(?:(?P<year7>{_YEAR})\s*年\s*)?(?P<month7>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])\s*月(?!間|间)(?:\s*(?P<day7>[0-3]?[0-9])\s*[日号號])?"
     rf"|(?P<year8>{_YEAR})\s*年"
 )
-_HAN: Final = {name: number for number, name in enumerate("一 二 三 四 五 六 七 八 九 十 十一 十二".split(), 1)}
+_HAN: Final = {name: number for number, name in enumerate(["一", "二", "三", "四", "五", "六", "七", "八", "九", "十", "十一", "十二"], 1)}
 _FIRST_YEAR: Final = 2000  # of those that a month without one is looked for in
 _MOST: Final = 8  # dates read from one query
 

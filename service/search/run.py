@@ -19,8 +19,8 @@ from service.db.scope import ProjectRef
 from service.errors import NotFound
 from service.search.answer import STREAMS, Chosen, Found, Scope, SearchAnswer, Shown, Stream, show_event, show_page
 from service.search.candidates import Candidates, pack, rank_apart, unpack
-from service.search.gather import Findings, Key, gather
 from service.search.forms import show_forms
+from service.search.gather import Findings, Key, gather
 from service.search.near import Scan, opening, scan_of
 from service.search.parse import SearchRequest, SearchSettings
 from service.search.plan import SearchPlan, plan_search
@@ -252,4 +252,6 @@ def _sum_facts(facts: Sequence[WordFacts]) -> WordFacts:
             frequencies[word] = frequencies.get(word, 0) + number
         for word, number in fact.beginnings.items():
             beginnings[word] = beginnings.get(word, 0) + number
-    return WordFacts(frequencies, beginnings, sum(fact.documents for fact in facts), sum(fact.words for fact in facts), sum(fact.dated for fact in facts))
+    return WordFacts(
+        frequencies, beginnings, sum(fact.documents for fact in facts), sum(fact.words for fact in facts), sum(fact.dated for fact in facts)
+    )

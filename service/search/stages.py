@@ -24,7 +24,7 @@ from service.search.compile import (
     compile_shown,
     compile_words,
 )
-from service.search.forms import end_of, read_beginnings
+from service.search.forms import form_values, looks_for_forms
 from service.search.parse import SearchSettings
 from service.search.plan import SearchPlan
 from service.search.streams.entity import choose_starts, started_values
@@ -70,23 +70,19 @@ async def read_facts(stage: Stage) -> Facts:
     plan = stage.plan
     words = {lexeme for term in plan.words.terms if not term.prefix for lexeme in term.lexemes}
     words.update(lexeme for _, lexeme in plan.names.starts)
-    beginnings, more = read_beginnings(plan.words)
-    words.update(more)
-    parts = (*(("facts_forms",) if beginnings else ()), *(("facts_dated",) if plan.words.moments else ()))
+    forms, moments = looks_for_forms(plan.words), plan.words.moments
     values = {
         "words": sorted(words),
         "starts": sorted({term.lexemes[0] for term in plan.words.terms if term.prefix}),
         "names": list(plan.names.names),
         "fan": stage.settings.fan,
-        "lows": list(beginnings),
-        "highs": list(map(end_of, beginnings)),
-        "forms": stage.settings.forms,
-        "ranges": plan.words.moments.ranges if plan.words.moments else None,
-        "counted": stage.settings.max_candidates,
+        **({**form_values(plan.words), "forms": stage.settings.forms} if forms else {}),
+        **({"ranges": moments.ranges, "counted": stage.settings.max_candidates} if moments else {}),
     }
+    more = (*(("facts_forms",) if forms else ()), *(("facts_dated",) if moments else ()))
     kinds = ("word", "start", "documents", "length", "last", "entity", "tag", "held", "hub", "dated")
     topics: dict[str, dict[Any, Any]] = {name: {} for name in kinds}
-    for row in await stage.ask(compile_facts(parts), values):
+    for row in await stage.ask(compile_facts(more), values):
         topic, key, number = row
         if topic in ("entity", "tag", "held"):
             topics[topic][number] = key

@@ -22,22 +22,35 @@ SELECT DISTINCT 'held' AS topic, NULL AS key, t.id AS number
 FROM unnest(:tags::text[]) AS w (name) JOIN m_0.tag AS t ON t.folded = w.name OR split_part(t.folded, '/', -1) = w.name OR starts_with(t.folded, w.name || '/');
 
 -- name: facts_forms
--- Words that begin like those of the query, so that other forms of them can be told. The bounds are looked up in the order of the database's
--- locale, in which words of one beginning stand together.
+-- Words that begin like those of the query, so that other forms of them can be told, and parts of them; where the query does not tell its
+-- language, only of a project that has words of one. The bounds are looked up in the order of the database's locale, in which words of one
+-- beginning stand together.
 SELECT 'word' AS topic, l.word AS key, l.df AS number
-FROM unnest(:lows::text[], :highs::text[]) AS b (low, high)
-    CROSS JOIN LATERAL (
-        SELECT x.word, x.df FROM m_0.lexeme AS x WHERE x.word >= b.low AND x.word <= b.high ORDER BY x.word LIMIT :forms::bigint
-    ) AS l
-WHERE starts_with(l.word, b.low);
+FROM (
+    SELECT f.word, f.df
+    FROM unnest(:lows::text[], :highs::text[]) AS b (low, high)
+        CROSS JOIN LATERAL (
+            SELECT x.word, x.df FROM m_0.lexeme AS x WHERE x.word >= b.low AND x.word <= b.high ORDER BY x.word LIMIT :forms::bigint
+        ) AS f
+    WHERE starts_with(f.word, b.low)
+    UNION ALL
+    SELECT x.word, x.df FROM m_0.lexeme AS x WHERE x.word = ANY(:parts::text[])
+) AS l
+WHERE :told::boolean OR (
+    SELECT max(x.df) >= :present::double precision * (SELECT c.documents FROM m_0.counter AS c)
+    FROM m_0.lexeme AS x WHERE x.word = ANY(:markers::text[])
+);
 
 -- name: facts_dated
 -- How many events are of a time that the query names, counted as far as text is ranked.
 SELECT 'dated' AS topic, NULL AS key, count(*) AS number
-FROM unnest(:ranges::text::tstzmultirange) AS r (range)
-    CROSS JOIN LATERAL (
-        SELECT FROM m_0.event AS e WHERE e."timestamp" >= lower(r.range) AND e."timestamp" < upper(r.range) LIMIT :counted::bigint
-    ) AS e;
+FROM (
+    SELECT FROM unnest(:ranges::text::tstzmultirange) AS r (range)
+        CROSS JOIN LATERAL (
+            SELECT FROM m_0.event AS e WHERE e."timestamp" >= lower(r.range) AND e."timestamp" < upper(r.range) LIMIT :counted::bigint
+        ) AS e
+    LIMIT :counted::bigint
+) AS d;
 
 -- name: words
 -- Text match: candidates by the rarest words, scored by all. An event is read together with those beside it in the session: of each word
