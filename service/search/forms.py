@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from service.search.languages import MARKERS, PRESENT, beginning_of, bind, forms_of, languages_of, parts_of, spellings_of
+from service.search.languages import MARKERS, PRESENT, SHORTEST, beginning_of, bind, forms_of, languages_of, parts_of, spellings_of
 from service.search.word_query import Term, WordQuery
 
 _MARKERS: Final = tuple(dict.fromkeys(marker for markers in MARKERS.values() for marker in markers))
@@ -56,9 +56,10 @@ def add_forms(query: WordQuery, frequencies: Mapping[str, int], documents: int) 
         if term.written in binding:
             terms[term.lexemes] = msgspec.structs.replace(term, share=_BINDING)
         elif term in inflected:
-            terms[term.lexemes] = msgspec.structs.replace(term, forms=_known_forms(term, frequencies, languages))
-            if term.lexemes[0] not in frequencies:
-                for part in parts_of(term.written, languages):
+            forms = _known_forms(term, frequencies, languages)
+            terms[term.lexemes] = msgspec.structs.replace(term, forms=forms)
+            if not forms and term.lexemes[0] not in frequencies:
+                for part in frequencies.keys() & parts_of(term.written, languages):
                     terms.setdefault((part,), Term((part,), share=_PART))
         else:
             terms.setdefault(term.lexemes, term)
@@ -72,7 +73,8 @@ def show_forms(query: WordQuery, found: Iterable[Term]) -> WordQuery:
 
 
 def _inflected(query: WordQuery) -> Iterator[Term]:
-    return islice((term for term in query.terms if term.written.isalpha() and term.written.islower()), _MAX_WORDS)
+    words = (term for term in query.terms if len(term.written) >= SHORTEST and term.written.isalpha() and term.written.islower())
+    return islice(words, _MAX_WORDS)
 
 
 def _known_forms(term: Term, frequencies: Mapping[str, int], languages: tuple[str, ...]) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ _BINDING: Final = {
     a ao aos apos aquela aquele as ate com como contra cada da das de dela dele depois desde do dos e ela elas ele eles em entre era eram
     essa esse esta estao estar estas estava este estes eu foi foram ha isso isto ja la lhe mais mas me mesmo meu minha muito na nao nas
     nem no nos nossa nosso num numa o onde os ou para pela pelas pelo pelos perante por porque pra qual quais quando quanta quantas quanto
-    quantos que quem se sem ser seu seus si sido sim so sobre sua suas tambem te tem temos ter teu tinha tu um uma umas uns voce voces
+    quantos que quem sao se sem ser seu seus si sido sim so sobre sua suas tambem te tem temos ter teu tinha tu um uma umas uns voce voces
     """,
     "nl": """
     aan al alle als altijd andere ben bij daar dan dat de deze die dit doch doen door dus een en er ge geen haar had hadden heb hebben
@@ -95,7 +95,7 @@ MARKERS: Final = {
     "it": ("che", "della", "sono", "gli", "non"),
     "pt": ("nao", "uma", "voce", "pelo", "sao"),
     "nl": ("het", "een", "van", "niet", "wij"),
-    "sv": ("och", "att", "det", "inte", "som"),
+    "sv": ("och", "att", "det", "som", "av"),
     "ru": ("и", "не", "на", "что", "в"),
     "pl": ("nie", "jest", "sie", "oraz", "jak"),
 }

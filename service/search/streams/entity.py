@@ -12,6 +12,7 @@ import msgspec
 
 from service.memory.scripts import STOP_WORDS, UNSPACED, fold_name, fold_word, normalise
 from service.memory.words import analyse_word, quote
+from service.search.languages import BINDING, bind
 
 MAX_NAME_WORDS: Final = 6
 MAX_WORDS: Final = 200  # of a query, read for names
@@ -24,6 +25,7 @@ _PAGE: Final = re.compile(r"pg_([1-9][0-9]{0,17})")
 _LONGEST: Final = 200
 _NO_WORD: Final = re.compile(r"([^\w\s])")
 _WILD: Final = re.compile(r"([\\%_])")
+_BINDING: Final = STOP_WORDS | bind(BINDING)  # no name is meant by its article
 _BETWEEN: Final = r"[\u0001-/:-@\[-`{-\u00bf\u2000-\u206f\u3000-\u3020]"  # the words of a name, here and where `entity.words` is made
 
 
@@ -117,7 +119,7 @@ def _starts(words: list[str]) -> tuple[tuple[str, str], ...]:
     for word in words:
         folded = fold_name(word)
         long = len(folded) >= 3 or _UNSPACED.fullmatch(folded)
-        lexeme = analyse_word(word) if long and len(folded) <= 100 and fold_word(word) not in STOP_WORDS else None
+        lexeme = analyse_word(word) if long and len(folded) <= 100 and fold_word(word) not in _BINDING else None
         if lexeme:
             starts.setdefault(folded, lexeme)
     return tuple(starts.items())

@@ -8,6 +8,7 @@ import pytest
 
 from service.search.compile import (
     Compiled,
+    compile_facts,
     compile_fusion,
     compile_names,
     compile_neighbours,
@@ -42,13 +43,21 @@ def test_stages(filters: tuple[str, ...]) -> None:
     for matched in (False, True):
         check(compile_names(filters, matched))
     check(compile_words(filters, ("term", "phrase", "term")))
+    check(compile_words(filters, ("term", "moment")))
     check(compile_fusion(filters))
     check(compile_neighbours(filters))
 
 
 def test_statements_without_filters() -> None:
-    for statement in (compile_seeds(), compile_order(), compile_shown(), compile_old_words(("term",)), compile_stage("facts")):
+    for statement in (compile_seeds(), compile_order(), compile_shown(), compile_old_words(("term",)), compile_facts(())):
         check(statement)
+
+
+@pytest.mark.parametrize("more", [(), ("facts_forms",), ("facts_dated",), ("facts_forms", "facts_dated")])
+def test_facts_ask_for_more_where_it_is_needed(more: tuple[str, ...]) -> None:
+    check(compile_facts(more))
+    assert ("lows" in compile_facts(more).names) == ("facts_forms" in more)
+    assert ("ranges" in compile_facts(more).names) == ("facts_dated" in more)
 
 
 def test_each_term_is_a_column_where_events_are_read_with_their_neighbours() -> None:

@@ -2,12 +2,13 @@
 
 import uuid
 
+import msgspec
 import pytest
 
 from service.search.parse import SearchSettings
 from service.search.streams.entity import choose_starts, read_names, started_values
 from service.search.streams.fts import WordFacts, limit_candidates, plan_words
-from service.search.word_query import read_query
+from service.search.word_query import Term, WordQuery, read_query
 
 FACTS = WordFacts({"rare": 2, "often": 900, "alway": 1_000, "テス": 5, "スト": 3}, {"测": 7}, 1_000, 20_000)
 
@@ -50,6 +51,28 @@ def test_prefixes_and_phrases_have_frequencies() -> None:
     plan = plan_words(read_query("测 テスト"), FACTS, SearchSettings())
     assert plan is not None
     assert [term.tsquery for term in plan.terms] == ["'テス' <1> 'スト'", "'测':*"]
+
+
+def test_forms_count_as_one_word_that_comes_again() -> None:
+    facts = WordFacts({"vertrag": 20, "vertrage": 5, "bank": 25}, {}, 1_000, 20_000)
+    query = WordQuery((Term(("vertrag",), forms=("vertrage",)), Term(("bank",))), (), (), "")
+    plan = plan_words(query, facts, SearchSettings())
+    assert plan is not None
+    assert plan.candidates == "('vertrag' | 'vertrage') | ('bank')"
+    assert plan.weights[0] == pytest.approx(2 * plan.weights[1])  # ts_rank gives the mean of two
+
+
+def test_a_time_is_one_more_term_where_something_is_of_it() -> None:
+    query = read_query("rare in June 2026")
+    plan = plan_words(query, FACTS, SearchSettings())
+    assert plan is not None
+    assert plan.shape == ("term",)
+    plan = plan_words(query, msgspec.structs.replace(FACTS, dated=10), SearchSettings())
+    assert plan is not None
+    assert (plan.shape, plan.shape_of_words) == (("term", "moment"), ("term",))
+    values = plan.values(SearchSettings())
+    assert values["ranges_2"] == "{[2026-06-01 00:00+00,2026-07-01 00:00+00)}"
+    assert 0 < values["weight_2"] < values["weight_1"]
 
 
 @pytest.mark.parametrize("query", ["", "the", "unknown"])
