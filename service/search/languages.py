@@ -118,14 +118,14 @@ PRESENT: Final = 0.02  # of a project's passages that hold a marker
 def tell_languages(words: Collection[str]) -> tuple[str, ...] | None:
     """The languages whose binding words a query has the most of; none for English, None where no word tells.
 
-    One such word does not tell: war, hat, van and bin are words of English too.
+    One such word does not tell: war, hat, van and bin are words of English too, as in and was are of German.
     """
-    english = len(STOP_WORDS.intersection(words))
+    english = STOP_WORDS.intersection(words)
     bound = {code: len(binding.intersection(words)) for code, binding in BINDING.items()}
     most = max(bound.values())
-    if most > max(english, 1):
+    if most > max(len(english), 1):
         return tuple(code for code, count in bound.items() if count == most)
-    return () if english and english >= most else None
+    return () if english and not any(map(english.issubset, BINDING.values())) else None
 
 
 def languages_of(frequencies: Mapping[str, int], documents: int) -> tuple[str, ...]:

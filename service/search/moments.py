@@ -47,6 +47,8 @@ _DATES: Final = re.compile(
 )
 _HAN: Final = {name: number for number, name in enumerate(["一", "二", "三", "四", "五", "六", "七", "八", "九", "十", "十一", "十二"], 1)}
 _FIRST_YEAR: Final = 2000  # of those that a month without one is looked for in
+_FIGURE: Final = re.compile(r"[0-9年月]")
+_EDGES: Final = ".,;:?!()'\""
 _MOST: Final = 8  # dates read from one query
 
 
@@ -58,7 +60,10 @@ class Moments(msgspec.Struct, frozen=True):
 
 def read_moments(text: str) -> Moments | None:
     """The dates that a text names; None where there is none."""
-    folded = " ".join(fold_word(word) for word in text.split())
+    words = [fold_word(word) for word in text.split()]
+    if not _FIGURE.search(text) and _NUMBER.keys().isdisjoint(word.strip(_EDGES) for word in words):
+        return None  # as in most queries
+    folded = " ".join(words)
     ranges: list[str] = []
     for match, _ in zip(_DATES.finditer(folded), range(_MOST), strict=False):
         ranges.extend(_ranges({name[:-1]: value for name, value in match.groupdict().items() if value}))

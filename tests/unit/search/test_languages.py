@@ -20,6 +20,7 @@ from service.search.word_query import Term, read_query
         ("the hat of a man", ()),
         ("hat size", None),
         ("sin city", None),
+        ("vertrag in leipzig", None),
         ("vertrag adapter", None),
         ("", None),
     ],
