@@ -73,7 +73,13 @@ class OwnerDatabase:
             if project is None:
                 raise
             raise ProjectGone from error
-        except (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, asyncpg.AdminShutdownError, ConnectionError) as error:
+        except (
+            asyncpg.PostgresConnectionError,
+            asyncpg.InterfaceError,
+            asyncpg.AdminShutdownError,
+            asyncpg.InternalClientError,
+            ConnectionError,
+        ) as error:
             await self.close()
             raise DatabaseUnavailable from error
 

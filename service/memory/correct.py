@@ -13,7 +13,8 @@ import msgspec
 from service.db.pools import Database
 from service.db.queries import load
 from service.db.scope import ProjectRef
-from service.errors import Conflict, InvalidRequest, TooLong, no_event
+from service.db.transaction import Tx
+from service.errors import InvalidRequest, TooLong, no_event
 from service.memory.boundaries import CONTENT_PART
 from service.memory.event_rows import LONGEST_KIND, passage_row, read_short, read_summary
 from service.memory.extract import EntityName
@@ -26,7 +27,6 @@ from service.memory.text import clean_text
 from service.memory.timestamps import parse_timestamp
 
 LARGE: Final = 10_000
-TRIES: Final = 5
 
 
 class Correction(msgspec.Struct, frozen=True):
@@ -59,20 +59,31 @@ async def correct_event(
     number = require_number("evt", event_id, "id")
     if correction == Correction():
         raise InvalidRequest("Nothing is to be corrected.", hint="Give summary, content, timestamp, kind, entities or tags.")
-    queries = load("project", "events")
-    for _ in range(TRIES):
-        async with database.read(project) as tx:
-            row = await tx.fetchrow(queries["event_to_correct"].sql, number)
-        if row is None:
-            raise no_event(public_id("evt", number))
-        tally = Tally(redactor)
-        wanted = await _prepare(dict(row), correction, tally)
-        batch = {"id": number, "author": author, **wanted}
-        async with database.write(project) as tx:
-            saved = await tx.fetchrow(queries["update_event"].sql, msgspec.json.encode(batch).decode())
-        if saved is not None and saved["outcome"] in ("updated", "unchanged"):
-            return CorrectedEvent(public_id("evt", number), saved["version"], saved["outcome"], tally.count)
-    raise Conflict("The event is being corrected by others.", hint="Try again in a moment.")
+    async with database.read(project) as tx:
+        row = await _standing(tx, number)
+    tally = Tally(redactor)
+    wanted = await _prepare(row, correction, tally)
+    async with database.write(project) as tx:
+        saved = await _save(tx, number, author, wanted)
+        if saved["outcome"] == "stale":  # somebody corrected it meanwhile: made once more, while this transaction keeps others from it
+            tally = Tally(redactor)
+            saved = await _save(tx, number, author, await _prepare(await _standing(tx, number), correction, tally))
+    if saved["outcome"] == "missing":
+        raise no_event(public_id("evt", number))
+    return CorrectedEvent(public_id("evt", number), saved["version"], saved["outcome"], tally.count)
+
+
+async def _standing(tx: Tx, number: int) -> Mapping[str, Any]:
+    row = await tx.fetchrow(load("project", "events")["event_to_correct"].sql, number)
+    if row is None:
+        raise no_event(public_id("evt", number))
+    return dict(row)
+
+
+async def _save(tx: Tx, number: int, author: str | None, wanted: Mapping[str, Any]) -> Any:
+    batch = {"id": number, "author": author, **wanted}
+    (saved,) = await tx.fetch(load("project", "events")["update_event"].sql, msgspec.json.encode(batch).decode())
+    return saved
 
 
 async def _prepare(row: Mapping[str, Any], correction: Correction, tally: Tally) -> dict[str, Any]:

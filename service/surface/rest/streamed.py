@@ -5,9 +5,15 @@ does the connection for those who take nothing. An answer that was cut short has
 """
 
 from collections.abc import AsyncGenerator
+from typing import Final
 
+import structlog
+
+from service.errors import MunimentError
 from service.surface.incoming import ClientLeft, wait_for_leaving, while_connected
 from service.surface.reply import Receive, Reply, Send
+
+_LOG: Final = structlog.stdlib.get_logger("muniment.http")
 
 
 async def send_pieces(reply: Reply, rest: AsyncGenerator[bytes], receive: Receive, send: Send) -> None:
@@ -16,6 +22,8 @@ async def send_pieces(reply: Reply, rest: AsyncGenerator[bytes], receive: Receiv
         await while_connected(_send_all(reply, rest, send), wait_for_leaving(receive))
     except ClientLeft:
         return
+    except MunimentError as error:  # the connection is closed before the answer's end
+        _LOG.warning("answer broken off", code=error.code)
     finally:
         await rest.aclose()
 
