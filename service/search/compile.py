@@ -85,6 +85,11 @@ def _write_terms(name: str, terms: tuple[str, ...]) -> exp.Query:
         elif call.name == "best_terms":
             best = [exp.Max(this=exp.column("share", table="n") * exp.column(_column(at), table="n")) for at, _ in enumerate(terms)]
             call.replace(_sum(best))
+        elif call.name == "of_that_time":
+            if "moment" in terms:
+                call.replace(_part("search", "of_that_time").selects[0].unalias())
+            elif isinstance(call.parent, exp.Or):
+                call.parent.replace(call.parent.this)
     for select in query.find_all(exp.Select):
         select.set("expressions", [part for each in select.expressions for part in _spread(each, terms)])
     return query

@@ -10,11 +10,22 @@ from typing import Any, Final
 
 import msgspec
 
-from service.search.languages import MARKERS, PRESENT, SHORTEST, beginning_of, bind, forms_of, languages_of, parts_of, spellings_of
+from service.search.languages import (
+    MARKERS,
+    PRESENT,
+    SHORTEST,
+    beginning_of,
+    bind,
+    compounds_of,
+    forms_of,
+    languages_of,
+    parts_of,
+    spellings_of,
+)
 from service.search.word_query import Term, WordQuery
 
 _MARKERS: Final = tuple(dict.fromkeys(marker for markers in MARKERS.values() for marker in markers))
-_PART: Final = 0.5  # of the weight of a word that its part in a compound counts
+_PART: Final = 0.5  # of the weight of a word that its part in a compound counts, or a compound that begins with it
 _BINDING: Final = 0.2  # of its weight that a word counts which may bind others
 _MAX_FORMS: Final = 12  # of one word
 _MAX_WORDS: Final = 32  # of a query, whose forms are looked for
@@ -30,9 +41,10 @@ def form_values(query: WordQuery) -> dict[str, Any]:
     begun: dict[str, None] = {}
     parts: dict[str, None] = {}
     for term in _inflected(query):
-        begin = beginning_of(term.written, query.languages)
-        if begin:
-            begun[begin] = None
+        for word in (term.written, *spellings_of(term.written)):
+            begin = beginning_of(word, query.languages)
+            if begin:
+                begun[begin] = None
         parts.update(dict.fromkeys((*spellings_of(term.written), *parts_of(term.written, query.languages))))
     return {
         "lows": list(begun),
@@ -56,10 +68,13 @@ def add_forms(query: WordQuery, frequencies: Mapping[str, int], documents: int) 
         if term.written in binding:
             terms[term.lexemes] = msgspec.structs.replace(term, share=_BINDING)
         elif term in inflected:
-            forms = _known_forms(term, frequencies, languages)
+            forms, compounds = _known_forms(term, frequencies, languages)
             terms[term.lexemes] = msgspec.structs.replace(term, forms=forms)
-            if not forms and term.lexemes[0] not in frequencies:
-                for part in frequencies.keys() & parts_of(term.written, languages):
+            if compounds:
+                beside = (*term.lexemes, *forms)
+                terms.setdefault(compounds[:1], Term(compounds[:1], forms=compounds[1:], share=_PART, beside=beside))
+            elif not forms and term.lexemes[0] not in frequencies:
+                for part in sorted(frequencies.keys() & parts_of(term.written, languages)):
                     terms.setdefault((part,), Term((part,), share=_PART))
         else:
             terms.setdefault(term.lexemes, term)
@@ -77,13 +92,20 @@ def _inflected(query: WordQuery) -> Iterator[Term]:
     return islice(words, _MAX_WORDS)
 
 
-def _known_forms(term: Term, frequencies: Mapping[str, int], languages: tuple[str, ...]) -> tuple[str, ...]:
-    begin = beginning_of(term.written, languages)
-    known = [word for word in frequencies if word.startswith(begin)] if begin else []
-    forms = dict.fromkeys(forms_of(term.written, known, languages))
-    forms.update((word, None) for word in spellings_of(term.written) if word in frequencies)
-    forms.pop(term.lexemes[0], None)
-    return tuple(sorted(forms, key=lambda form: (-frequencies[form], form))[:_MAX_FORMS])
+def _known_forms(term: Term, frequencies: Mapping[str, int], languages: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Other forms of a word, and compounds that begin with it, the most frequent of each."""
+    forms: dict[str, None] = {word: None for word in spellings_of(term.written) if word in frequencies}
+    compounds: dict[str, None] = {}
+    for word in (term.written, *spellings_of(term.written)):
+        begin = beginning_of(word, languages)
+        known = [other for other in frequencies if other.startswith(begin)] if begin else []
+        forms.update(dict.fromkeys(forms_of(word, known, languages)))
+        compounds.update(dict.fromkeys(compounds_of(word, known, languages)))
+
+    def most(words: Iterable[str]) -> tuple[str, ...]:
+        return tuple(sorted(words, key=lambda word: (-frequencies[word], word))[:_MAX_FORMS])
+
+    return most(forms.keys() - term.lexemes), most(compounds.keys() - forms.keys() - set(term.lexemes))
 
 
 def _end_of(beginning: str) -> str:

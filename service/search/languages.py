@@ -4,7 +4,7 @@ In: the folded words of a query, words that a project knows. Out: languages by t
 What is stored is read the same way whatever the language; so the forms are looked for among the words that are there.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -155,16 +155,19 @@ def beginning_of(word: str, languages: Collection[str] | None) -> str | None:
     return begin if shortest >= _SHORTEST_STEM and all(stem[:shortest] == begin for stem in stems) else None
 
 
-def forms_of(word: str, known: Iterable[str], languages: Collection[str]) -> Iterator[str]:
-    """Of known words those that are another form of this one, or a compound that begins with it."""
-    known = tuple(known)
+def forms_of(word: str, known: Sequence[str], languages: Iterable[str]) -> Iterator[str]:
+    """Of known words those that are another form of this one."""
     for code in languages:
         stem = stem_as(code, word)
+        yield from (other for other in known if stem_as(code, other) == stem)
+
+
+def compounds_of(word: str, known: Sequence[str], languages: Collection[str]) -> Iterator[str]:
+    """Of known words those that are a compound that begins with this one."""
+    for code in _COMPOUNDING.intersection(languages) if len(word) > _SHORTEST_PART else ():
+        stem = stem_as(code, word)
         begin = stem if len(stem) > _SHORTEST_PART else word
-        joined = code in _COMPOUNDING and len(word) > _SHORTEST_PART
-        for other in known:
-            if stem_as(code, other) == stem or (joined and other.startswith(begin)):
-                yield other
+        yield from (other for other in known if other.startswith(begin) and stem_as(code, other) != stem)
 
 
 def spellings_of(word: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from service.errors import TooLong
-from service.memory.scripts import fold_name
+from service.memory.scripts import fold_name, normalise
 from service.memory.text import clean_text
 from service.search.parse import MAX_LIMIT, MAX_QUERY, SearchRequest
 from service.search.streams.entity import NameQuery, read_names
@@ -38,7 +38,10 @@ def plan_search(request: SearchRequest) -> SearchPlan:
     """Reads the query and the filters; a limit out of bounds is brought within them, with a note. Raises `TooLong`."""
     if len(request.query) > MAX_QUERY:
         raise TooLong(f"query: at most {MAX_QUERY} characters, not {len(request.query)}.")
-    words = read_query(clean_text(request.query))
+    text = clean_text(request.query)
+    if len(normalise(text)) > MAX_QUERY:  # one character may stand for eighteen
+        raise TooLong(f"query: at most {MAX_QUERY} characters, also where ligatures are written out.")
+    words = read_query(text)
     notes: list[str] = []
     limit = min(max(request.limit, 1), MAX_LIMIT)
     if limit != request.limit:

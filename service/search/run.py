@@ -7,7 +7,7 @@ run is absent and said; the others answer. The query's vectors are made before a
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -32,6 +32,8 @@ from service.search.streams.fts import WordFacts
 from service.search.streams.vector import QueryEmbedder, QueryVector, embed_query, note_missing
 from service.search.versions import OldPage
 
+_LONG: Final = 2_000  # characters of a query
+
 T = TypeVar("T")
 Asking: TypeAlias = Callable[[Findings, Stage, Scan], Awaitable[T | None]]
 
@@ -51,7 +53,9 @@ async def memory_query(
 
     Raises `NotFound` for a project that is deleted meanwhile, if the projects were `named`; among those that were not it is left out.
     """
-    search = _Search(database, projects, plan_search(request), settings, named=named)
+    # A long text takes a while to read: other calls go on meanwhile.
+    plan = await asyncio.to_thread(plan_search, request) if len(request.query) > _LONG else plan_search(request)
+    search = _Search(database, projects, plan, settings, named=named)
     judging = reranker is not None and request.rerank is not False
     if reranker is None and request.rerank:
         search.findings.note("Not reranked: this server has no reranker; the fused order stands.")

@@ -22,6 +22,7 @@ _OPERATOR: Final = re.compile(
     rf'|(?<!\S)-(?P<word>(?:[^\W\d_]\w|[{UNSPACED}])[^\s"\u201c\u201d]*)'  # one letter is an option, one character may be a word
 )
 _WRITTEN: Final = re.compile(r"[^\W\d_]+")
+_FIGURE: Final = 0.2  # of its weight that a number in a date counts
 _GRAMMAR: Final = 0.3  # of its weight that a pair of hiragana counts: mostly an ending or a particle
 _ONE_CHARACTER: Final = re.compile(rf"[{UNSPACED}]")
 
@@ -29,7 +30,8 @@ _ONE_CHARACTER: Final = re.compile(rf"[{UNSPACED}]")
 class Term(msgspec.Struct, frozen=True):
     """What a query asks for: one lexeme, or several at given distances from the first; `prefix` for their beginnings.
 
-    `written` is the word as it stood, folded; `forms` are lexemes as good as the one; `share` is the part of its weight that counts.
+    `written` is the word as it stood, folded; `forms` are lexemes as good as the one; `share` is the part of its weight that counts,
+    which is that of a word that stands as often as the term and the lexemes `beside` it together.
     """
 
     lexemes: tuple[str, ...]
@@ -38,6 +40,7 @@ class Term(msgspec.Struct, frozen=True):
     written: str = ""
     forms: tuple[str, ...] = ()
     share: float = 1.0
+    beside: tuple[str, ...] = ()
 
     @property
     def tsquery(self) -> str:
@@ -87,7 +90,10 @@ def read_query(text: str) -> WordQuery:
     plain.append(normal[after:])
     words = " ".join(plain)
     languages = tell_languages({fold_word(word) for word in _WRITTEN.findall(words)}) if not pasted else ()
+    moments = None if pasted else read_moments(words)
     terms = _without_binding(tuple({term.lexemes: term for term in _read_terms(words)}.values()), languages or ())
+    if moments is not None:
+        terms = tuple(_lessen(term, moments) for term in terms)
     return WordQuery(
         terms[:MAX_TERMS],
         tuple(dict.fromkeys(phrases))[:MAX_OPERATORS],
@@ -96,8 +102,14 @@ def read_query(text: str) -> WordQuery:
         max(0, len(terms) - MAX_TERMS),
         pasted and _OPERATOR.search(normal) is not None,
         languages,
-        None if pasted else read_moments(words),
+        moments,
     )
+
+
+def _lessen(term: Term, moments: Moments) -> Term:
+    """A day's or a year's number says little as a word: it stands in versions, counts and other dates too."""
+    figure = term.lexemes[0].isdecimal() and moments.words.issuperset(term.lexemes)
+    return msgspec.structs.replace(term, share=_FIGURE) if figure else term
 
 
 def _without_binding(terms: tuple[Term, ...], languages: tuple[str, ...]) -> tuple[Term, ...]:

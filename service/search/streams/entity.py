@@ -42,6 +42,7 @@ class NameQuery(msgspec.Struct, frozen=True):
     event_ids: tuple[int, ...]
     page_ids: tuple[int, ...]
     uuids: tuple[uuid.UUID, ...]
+    whole: str
 
     def values(self) -> dict[str, Any]:
         """What the statement `names` takes, entities, tags and the pattern excepted."""
@@ -51,6 +52,7 @@ class NameQuery(msgspec.Struct, frozen=True):
             "uuids": list(self.uuids),
             "event_ids": list(self.event_ids),
             "page_ids": list(self.page_ids),
+            "whole": self.whole,
         }
 
 
@@ -71,6 +73,7 @@ def read_names(text: str) -> NameQuery:
         event_ids=tuple(int(match[1]) for match in map(_EVENT.fullmatch, words) if match),
         page_ids=tuple(int(match[1]) for match in map(_PAGE.fullmatch, words) if match),
         uuids=_uuids(words),
+        whole=whole,
     )
 
 

@@ -39,6 +39,7 @@ class WordPlan(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]
     ranges: str | None = None
     dated: float = 0.0
+    dated_most: int = 0
 
     @property
     def shape(self) -> tuple[str, ...]:
@@ -57,6 +58,7 @@ class WordPlan(msgspec.Struct, frozen=True):
         if self.ranges:
             number = len(self.terms) + 1
             values |= {f"ranges_{number}": self.ranges, f"weight_{number}": self.dated * MATCHED}
+            values |= {"that_time": self.ranges, "dated_most": self.dated_most}
         return {
             **values,
             "candidates": self.candidates,
@@ -69,13 +71,14 @@ class WordPlan(msgspec.Struct, frozen=True):
 
 
 def plan_words(query: WordQuery, facts: WordFacts, settings: SearchSettings, *, past: bool = False) -> WordPlan | None:
-    """Keeps the rarest terms, and lets the rarest of them choose; None when no word of the query is known.
+    """Keeps the rarest terms, and lets the rarest of them choose, and the time that the query names; None when nothing of it is known.
 
     `past`: words that no text holds any more are kept, since an earlier version may.
     """
     known = sorted(((_frequency(term, facts), term) for term in query.terms), key=lambda pair: pair[0])
     known = [pair for pair in known if past or pair[0] > 0]
-    if not known:
+    dated = facts.dated if query.moments else 0
+    if not known and not dated:
         return None
     kept = known[: settings.max_terms]
     notes: list[str] = []
@@ -85,6 +88,9 @@ def plan_words(query: WordQuery, facts: WordFacts, settings: SearchSettings, *, 
     if not query.phrases and len(choosing) < len(kept):
         common = ", ".join(term.lexemes[0] for _, term in kept[len(choosing) :][:5])
         notes.append(f"Passages were chosen by the {len(choosing)} rarest terms; common ones only ranked them: {common}.")
+    dated_most = _choose_dated(query, known, dated, settings.max_postings)
+    if 0 < dated_most < dated:
+        notes.append(f"More than {dated_most} events are of that time: the newest of them were ranked.")
     return WordPlan(
         terms=tuple(term for _, term in kept),
         weights=tuple(_weigh(frequency, facts.documents, term) for frequency, term in kept),
@@ -92,8 +98,9 @@ def plan_words(query: WordQuery, facts: WordFacts, settings: SearchSettings, *, 
         candidates=" | ".join(f"({term.tsquery})" for term in choosing),
         mean_length=max(1.0, facts.words / max(1, facts.documents)),
         notes=tuple(notes),
-        ranges=query.moments.ranges if query.moments and facts.dated else None,
-        dated=_rarity(facts.dated, facts.documents),
+        ranges=query.moments.ranges if query.moments and dated else None,
+        dated=_rarity(dated, facts.documents),
+        dated_most=dated_most,
     )
 
 
@@ -107,12 +114,12 @@ def _frequency(term: Term, facts: WordFacts) -> int:
     """Passages that hold the term; for a phrase at most as many as hold its rarest pair."""
     if term.prefix:
         return facts.beginnings.get(term.lexemes[0], 0)
-    forms = sum(facts.frequencies.get(form, 0) for form in term.forms)
+    forms = sum(facts.frequencies.get(form, 0) for form in (*term.forms, *term.beside))
     return min(facts.frequencies.get(lexeme, 0) for lexeme in term.lexemes) + forms
 
 
 def _choose(terms: Sequence[tuple[int, Term]], most: int) -> list[Term]:
-    """The rarest terms, as many as stay within `most` postings; always one."""
+    """The rarest terms, as many as stay within `most` postings; one at least where there are any."""
     chosen: list[Term] = []
     postings = 0
     for frequency, term in terms:
@@ -121,6 +128,16 @@ def _choose(terms: Sequence[tuple[int, Term]], most: int) -> list[Term]:
             break
         chosen.append(term)
     return chosen
+
+
+def _choose_dated(query: WordQuery, known: Sequence[tuple[int, Term]], dated: int, most: int) -> int:
+    """How many events of the time that the query names are ranked though they may have none of its words: none where many are of that time
+    and something else is asked."""
+    if not dated or query.moments is None or query.phrases:
+        return 0
+    named = query.moments.words
+    asked = any(term.written not in named and not named.issuperset(term.lexemes) for _, term in known)
+    return 0 if asked and dated > most else min(dated, most)
 
 
 def _weigh(frequency: int, documents: int, term: Term) -> float:

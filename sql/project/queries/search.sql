@@ -53,13 +53,13 @@ FROM (
 ) AS d;
 
 -- name: words
--- Text match: candidates by the rarest words, scored by all. An event is read together with those beside it in the session: of each word
+-- Text match: candidates by the rarest words, and by the time that the query names, scored by all. An event is read together with those beside it in the session: of each word
 -- it takes its own score or a part of the best one near, the less the farther; so a word said twice nearby counts once, and what answers
 -- a question stands by the words of the question. OFFSET has the filters asked once of all neighbours, not for each event that lends.
 WITH scored AS MATERIALIZED (
     SELECT p.id, p.event_id, p.page_id, 1 / sqrt(0.6 + 0.4 * p.length / :mean_length::double precision) AS share, each_term()
     FROM m_0.passage AS p
-    WHERE p.words @@ (SELECT :candidates::text::tsquery) AND p.id + 0 > :after::bigint
+    WHERE (p.words @@ (SELECT :candidates::text::tsquery) AND p.id + 0 > :after::bigint) OR of_that_time(p.event_id)
 ), event_hit AS (
     SELECT DISTINCT ON (f.event_id) f.event_id AS id, f.id AS passage, f.score, f.share, terms_of(f)
     FROM (SELECT s.*, s.share * sum_terms(s) AS score FROM scored AS s) AS f
@@ -143,6 +143,17 @@ SELECT CASE
     WHEN (SELECT e."timestamp" FROM m_0.event AS e WHERE e.id = p.event_id) <@ (SELECT :ranges::text::tstzmultirange) THEN :weight::double precision ELSE 0
 END AS score FROM m_0.passage AS p;
 
+-- name: of_that_time
+-- Whether a passage is of an event of a time that the query names; of so many of the newest.
+SELECT p.event_id = ANY(ARRAY(
+    SELECT e.id FROM unnest(:that_time::text::tstzmultirange) AS r (range)
+        CROSS JOIN LATERAL (
+            SELECT x.id, x."timestamp" FROM m_0.event AS x WHERE x."timestamp" >= lower(r.range) AND x."timestamp" < upper(r.range)
+            ORDER BY x."timestamp" DESC NULLS LAST, x.id DESC LIMIT :dated_most::bigint
+        ) AS e
+    ORDER BY e."timestamp" DESC NULLS LAST, e.id DESC LIMIT :dated_most::bigint
+)) AS chosen FROM m_0.passage AS p;
+
 -- name: names
 -- Entities, tags, sessions, public ids, paths and titles that the query names: each counts 1/(events or pages that carry it), of a tag or
 -- session as far as it is read.
@@ -152,9 +163,10 @@ WITH started AS MATERIALIZED (
     WHERE e.words @@ (SELECT :starts::text::tsquery) AND e.folded ~ :pattern::text AND NOT e.id = ANY(:entities::bigint[])
     ORDER BY e.event_count + e.page_count, e.id LIMIT :started::bigint
 ), entity_named AS MATERIALIZED (
-    SELECT e.id, e.name, e.event_count + e.page_count AS carried FROM m_0.entity AS e WHERE e.id = ANY(:entities::bigint[])
+    SELECT e.id, e.name, e.event_count + e.page_count AS carried, e.folded = :whole::text AS itself
+    FROM m_0.entity AS e WHERE e.id = ANY(:entities::bigint[])
     UNION ALL
-    SELECT s.id, s.name, s.carried FROM started AS s
+    SELECT s.id, s.name, s.carried, false AS itself FROM started AS s
 ), tag_named AS MATERIALIZED (
     SELECT t.id, t.path AS name,
         (
@@ -173,7 +185,7 @@ WITH started AS MATERIALIZED (
         SELECT n.name FROM m_0.session AS n WHERE n.uuid = ANY(:uuids::uuid[])
     ) AS s
 ), carried_event AS (
-    SELECT p.event_id AS id, n.name, n.carried, false AS itself
+    SELECT p.event_id AS id, n.name, n.carried, n.itself
     FROM entity_named AS n CROSS JOIN LATERAL (
         SELECT p.event_id FROM m_0.participation AS p WHERE p.entity_id = n.id
         ORDER BY p.entity_id, p."timestamp" DESC NULLS LAST, p.event_id DESC LIMIT :fan::bigint
@@ -194,7 +206,7 @@ WITH started AS MATERIALIZED (
     UNION ALL
     SELECT e.id, 'evt_' || e.id AS name, 1 AS carried, true AS itself FROM m_0.event AS e WHERE e.id = ANY(:event_ids::bigint[])
 ), carried_page AS (
-    SELECT p.page_id AS id, n.name, n.carried, false AS itself
+    SELECT p.page_id AS id, n.name, n.carried, n.itself
     FROM entity_named AS n CROSS JOIN LATERAL (SELECT x.page_id FROM m_0.page_entity AS x WHERE x.entity_id = n.id OFFSET 0) AS p
     UNION ALL
     SELECT p.page_id AS id, n.name, n.carried, false AS itself

@@ -102,10 +102,19 @@ async def test_dates_are_evidence(project: ProjectRef, memory: Memory, ask: Ask,
         assert events(await ask(project, query))[0] == saved[place]
 
 
-async def test_a_date_chooses_no_event_by_itself(project: ProjectRef, memory: Memory, ask: Ask) -> None:
+async def test_a_date_chooses_events(project: ProjectRef, memory: Memory, ask: Ask) -> None:
     saved = await memory.save(project, [{"summary": f"Meeting {n}", "timestamp": "2026-06-14T00:00:00Z"} for n in range(3)])
+    late = await memory.save(project, [{"summary": "Kumquats", "timestamp": "2026-07-14T00:00:00Z"}, {"summary": "14 plums"}])
     await memory.page(project, "meeting.md", "Meeting", "The meeting is weekly.")
-    assert events(await ask(project, "kumquats in June 2026")) == []
+    for query in ("2026-06-14", "what was on 14 June?", "im Juni 2026"):
+        assert events(await ask(project, query))[:3] == saved[::-1]
+    assert late[1] in events(await ask(project, "2026-06-14"))  # its number is a word too, of little weight
+    assert events(await ask(project, '"kumquats" in June 2026')) == [late[0]]
+    assert events(await ask(project, "june 2026", kinds=["none"])) == []
+    assert set(events(await ask(project, "kumquats in June 2026"))) == {*saved, late[0]}
+    few = await ask(project, "2026-06-14", settings=SearchSettings(max_postings=2))
+    assert events(few)[:2] == saved[:0:-1]
+    assert "More than 2 events are of that time: the newest of them were ranked." in few.notes
     answer = await ask(project, "meeting in June 2026", explain=True)
     assert events(answer) == saved[::-1]
     assert [hit.path for hit in answer.hits] == ["meeting.md"]
