@@ -1,7 +1,7 @@
 """Looking up names and counting what a project holds."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -13,6 +13,8 @@ from service.memory.ids import public_id
 from service.memory.names import pattern_of
 from service.memory.scripts import fold_name
 from service.memory.text import clean_text
+
+_COUNTING_MS: Final = 30_000  # exact counts of millions of rows read from a cold disk take their time
 
 
 class EventEntry(msgspec.Struct, frozen=True):
@@ -102,7 +104,7 @@ async def find_entities(database: Database, project: ProjectRef, piece: str, lim
 async def read_status(database: Database, project: ProjectRef) -> ProjectState:
     """Exact counts of rows and of vectors in the current space."""
     queries = load("project", "lookup")
-    async with database.read(project) as tx:
+    async with database.read(project, statement_ms=_COUNTING_MS) as tx:
         counts = await tx.fetchrow(queries["count_rows"].sql)
         vectors = await tx.fetchrow(queries["count_vectors"].sql) if tx.space else None
         spaces = await tx.fetch(load("project", "spaces")["list_spaces"].sql)
