@@ -31,6 +31,10 @@ class Bindings(msgspec.Struct, frozen=True):
     nodes: Mapping[str, NodeTerm]
     edges: Mapping[str, tuple[int, Relation]]
 
+    def knows(self, name: str) -> bool:
+        """Whether a variable of this name is bound."""
+        return name in self.nodes or name in self.edges
+
     def term(self, expression: Expression) -> Term:
         """What the expression stands for."""
         match expression:

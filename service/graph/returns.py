@@ -5,9 +5,9 @@ In: the syntax and what is bound at the end. Out: returned columns and sort keys
 
 from collections.abc import Sequence
 
-from service.graph.ast import Item, Query, Sort, Variable, printed
+from service.graph.ast import Aggregate, Item, Property, Query, Sort, Variable, printed
 from service.graph.bindings import Bindings, argument_kind
-from service.graph.rejection import GraphRejection, grammar
+from service.graph.rejection import GraphRejection, grammar, nearest
 from service.graph.terms import AggregateTerm, Column, FieldTerm, NodeTerm, ScoreTerm, SortKey, Term
 
 
@@ -38,6 +38,8 @@ def _key(sort: Sort, query: Query, columns: Sequence[Column], bindings: Bindings
         term = columns[number].term
         _check_order(term, sort)
         return SortKey(number, term, sort.descending)
+    if isinstance(sort.expression, Variable) and not bindings.knows(sort.expression.name):
+        raise _not_returned(sort.expression, query, bindings)
     term = bindings.term(sort.expression)
     if isinstance(term, FieldTerm) and term.name == "summary":
         raise grammar("summary is sorted by only where it is returned", sort.at, "return it too, or sort by timestamp or order_index")
@@ -56,11 +58,36 @@ def _returned(sort: Sort, query: Query, columns: Sequence[Column], bindings: Bin
         if name is not None and item.alias == name:
             return number
     # Only now the same expression: an alias hides a variable of its name.
-    known = name is None or name in bindings.nodes or name in bindings.edges
-    if not known:
+    if name is not None and not bindings.knows(name):
         return None
     text = printed(sort.expression)
     return next((number for number, item in enumerate(query.items) if printed(item.expression) == text), None)
+
+
+def _not_returned(name: Variable, query: Query, bindings: Bindings) -> GraphRejection:
+    """ORDER BY names what is neither a column nor bound: says which columns there are, and how one gets a name."""
+    columns = [item.alias or printed(item.expression) for item in query.items]
+    aliases = [item.alias for item in query.items if item.alias is not None]
+    folded = name.name.casefold()
+    # The name of a function or a property is most often meant as the column that has it.
+    meant = next((item for item in query.items if _own_name(item) == folded), None)
+    likely = meant.alias or printed(meant.expression) if meant else nearest(name.name, [*aliases, *bindings.nodes])
+    if meant and meant.alias is None:
+        hint = f"name the column, RETURN {likely} AS {name.name} … ORDER BY {name.name}, or write ORDER BY {likely}"
+    elif likely:
+        hint = f"did you mean {likely}? returned here: {', '.join(columns)}"
+    else:
+        example = f"count(*) AS {name.name} … ORDER BY {name.name}"
+        hint = f"sort by what is returned here: {', '.join(columns)}; AS names a column, as in {example}"
+    return grammar(f"ORDER BY: `{name.name}` is not bound, and no returned column has this name", name.at, hint, allowed_columns=columns)
+
+
+def _own_name(item: Item) -> str | None:
+    match item.expression:
+        case Aggregate(function=own) | Property(name=own):
+            return own
+        case _:
+            return None
 
 
 def _belongs_to_a_column(term: Term, columns: Sequence[Column]) -> bool:

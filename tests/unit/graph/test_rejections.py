@@ -8,6 +8,7 @@ from service.graph.limits import GraphLimits
 from service.graph.rejection import GraphRejection
 
 START = "START a = events(ids: $ids) "
+COUNTED = START + "MATCH (a)-[:PARTICIPATED_IN]-(n) "
 PARAMS = {"ids": ["evt_1"], "q": "text", "n": 3, "list": [1], "seen": ["evt_2"], "name": "x"}
 
 
@@ -152,6 +153,15 @@ GRAMMAR = [
     (START + "MATCH (a)-[:PARTICIPATED_IN]-(n) RETURN DISTINCT n.name ORDER BY a.timestamp", "with DISTINCT", "return a.timestamp too"),
     (START + "MATCH (a)-[:PARTICIPATED_IN]-(n) RETURN n, count(a) ORDER BY n.name", "with aggregates", "return n.name too"),
     (START + "RETURN a ORDER BY count(a)", "with aggregates", "return count(a) too"),
+    (
+        COUNTED + "RETURN n.name, count(*) ORDER BY count DESC",
+        "no returned column has this name",
+        "RETURN count(*) AS count … ORDER BY count,",
+    ),
+    (COUNTED + "RETURN n.name AS name, count(*) AS c ORDER BY count", "`count` is not bound", "did you mean c? returned here: name, c"),
+    (COUNTED + "RETURN n.name AS name, count(*) AS c ORDER BY cnt", "`cnt` is not bound", "sort by what is returned here: name, c; AS"),
+    (COUNTED + "RETURN n.name AS name, count(*) AS many ORDER BY mnay", "`mnay` is not bound", "did you mean many?"),
+    (COUNTED + "RETURN n.name ORDER BY name", "`name` is not bound", "or write ORDER BY n.name"),
     (START + "RETURN a ORDER BY a.summary", "summary is sorted by only where", "return it too"),
     (START + "RETURN CASE WHEN 1 = 1 THEN a END", "CASE", "MATCH and WHERE"),
     (START + "MATCH (a)-[:PARTICIPATED_IN]-(n) RETURN cos(a, n)", "cos takes two events", "cos(a, b)"),
@@ -214,6 +224,7 @@ def test_says_what_is_wrong_and_what_to_do(blocked_by: str, query: str, message:
         (START + "MATCH (a)-[:CONNECTED]-(b) RETURN b", "allowed_relations", ["SHARES", "PARTICIPATED_IN"]),
         ("START a = events(nmae: 'x') RETURN a", "allowed_start_keys", ["text", "entity", "tag", "ids", "k"]),
         (START + "RETURN foo(a)", "allowed_functions", ["count", "cos"]),
+        (COUNTED + "RETURN n.name, count(*) AS c ORDER BY cnt", "allowed_columns", ["n.name", "c"]),
         (START + "RETURN a.nope", "allowed_properties", ["summary", "score"]),
         (START + "MATCH (a)-[s:SHARES]-(b) RETURN s.nope", "allowed_properties", ["count", "weight", "via", "hops"]),
         (START + "MATCH (a)-[:SHARES {minn: 1}]-(b) RETURN b", "allowed_params", ["min", "min_w"]),
