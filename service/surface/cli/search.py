@@ -17,6 +17,8 @@ from service.surface.cli.options import TextCommand, common, joined_text, json_l
 from service.surface.cli.output import line, marked, moment, print_json, print_notes, progress, stdout, table
 
 _POLL_S: Final = 0.5
+_MOST_TEXT: Final = 20  # events that a START takes: closest to a text
+_MOST_LISTED: Final = 200  # and newest of a name or a tag
 _STREAMS: Final = (("words", "fts_rank"), ("names", "entity_rank"), ("links", "graph_rank"), ("meaning", "vector_rank"))
 
 
@@ -53,7 +55,8 @@ class Rows(msgspec.Struct, frozen=True):
 
 
 class Start(msgspec.Struct, frozen=True):
-    """How a graph query's START went: whether there were more events than `k`."""
+    """How a graph query's START went: whether there were more events than `k`. With `has_more` the answer's own notes count them; of `hub`
+    alone they say nothing."""
 
     kind: str
     returned: int
@@ -64,11 +67,11 @@ class Start(msgspec.Struct, frozen=True):
     def notes(self) -> list[str]:
         if not (self.has_more or self.hub):
             return []
-        which = "closest" if "text" in self.kind else "newest"
-        return [
-            f"START took only the {self.returned} {which} events, and there are more:"
-            " k says how many, as in events(…, k: 20); up to 20 with a text, up to 200 without"
-        ]
+        most = _MOST_TEXT if "text" in self.kind else _MOST_LISTED
+        more = f"k says how many, as in events(…, k: {most})" if self.returned < most else f"k is at its most, {most}"
+        if self.has_more:
+            return [more]
+        return [f"START took only the {self.returned} newest events, and there are more: {more}"]
 
 
 class Embedding(msgspec.Struct, frozen=True):
@@ -187,7 +190,7 @@ def _print_rows(answer: bytes, *, as_json: bool) -> None:
     found = read_answer(answer, Rows)
     console.print(table(found.columns, [[_cell(value) for value in row] for row in found.rows]))
     console.print(f"{len(found.rows)} {'row' if len(found.rows) == 1 else 'rows'}")
-    print_notes(console, [*(found.start.notes if found.start else []), *found.notes])
+    print_notes(console, [*found.notes, *(found.start.notes if found.start else [])])
 
 
 def _cell(value: Any) -> str:
