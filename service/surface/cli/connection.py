@@ -16,7 +16,10 @@ import platformdirs
 from service.surface.cli.failure import Failure, unreachable, wrong_usage
 from service.surface.connection_file import FILE_NAME
 
-_START: Final = "Start one with `muniment serve`, or name one with --url and --key (MUNIMENT_URL, MUNIMENT_KEY)."
+_START: Final = (
+    "Start one with `muniment serve`; name the folder of one that runs with --data (MUNIMENT_DATA), or its address with --url and --key"
+    " (MUNIMENT_URL, MUNIMENT_KEY)."
+)
 _SURFACE: Final = re.compile(r"(?<=[^:/])/*(?:/mcp|/api(?:/v1)?)?/*\Z")
 
 
@@ -65,9 +68,10 @@ def read_connection(folder: Path) -> Connection | None:
 def find_connection(options: Options, environment: Mapping[str, str] = os.environ) -> Connection:
     """The server that a command speaks to."""
     named = options.url or environment.get("MUNIMENT_URL")
-    left = read_connection(data_folder(options.data, environment))
+    folder = data_folder(options.data, environment)
+    left = read_connection(folder)
     if named is None and left is None:
-        raise unreachable("There is no server to speak to.", _START)
+        raise unreachable(f"There is no server to speak to: none runs in the data folder {folder}.", _START)
     url = check_url(named) if named else left.url if left else ""
     # What the file says holds for its own server only: its key must not be sent to another.
     own = left if left and left.url == url else Connection(url=url)

@@ -1,11 +1,13 @@
 """What `serve` says when it is ready: one line of JSON for programs, or how to connect for people; with the sample, a first question too.
 
-In: the announcement and the server's services. Out: text on standard output; with `--json` exactly one line.
+In: the announcement, the server's services and its data folder. Out: text on standard output; with `--json` exactly one line.
 """
 
 import asyncio
+import shlex
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -22,6 +24,7 @@ from service.operations.reading import MemoryStatus, memory_status
 from service.operations.searching import MemoryQuery, QueryMemoryGraph, memory_query, query_memory_graph
 from service.sample.load import load_sample
 from service.sample.loader import PROJECT as SAMPLE
+from service.surface.cli.connection import data_folder
 
 QUESTION = "what fixed the lost counts after a crash?"
 GRAPH = (
@@ -32,8 +35,8 @@ GRAPH_PARAMS = {"a": "save format", "b": "compaction"}
 _SHOWN = 5
 
 
-def greet(*, sample: bool, as_json: bool) -> Ready:
-    """What to do when the server is ready."""
+def greet(*, data: Path, sample: bool, as_json: bool) -> Ready:
+    """What to do when the server is ready; `data` is its folder, absolute."""
 
     async def ready(announcement: Announcement, services: Services) -> None:
         if as_json:
@@ -42,7 +45,7 @@ def greet(*, sample: bool, as_json: bool) -> Ready:
         if sample and announcement.key:
             await _show_sample(console, announcement, announcement.key, services)
         if not as_json:
-            _show_connection(console, announcement)
+            _show_connection(console, announcement, data)
 
     return ready
 
@@ -108,7 +111,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
     return table
 
 
-def _show_connection(console: Console, announcement: Announcement) -> None:
+def _show_connection(console: Console, announcement: Announcement, data: Path) -> None:
     """Lines that can be copied as they stand: no frame around them, no break within."""
     lines = ["", f"[bold]Serving at {announcement.url}[/]   MCP at {announcement.mcp}   Ctrl-C stops it"]
     if announcement.key:
@@ -117,7 +120,19 @@ def _show_connection(console: Console, announcement: Announcement) -> None:
             f"  {announcement.key}",
             "Connect Claude Code:",
             f'  claude mcp add --transport http muniment {announcement.mcp} --header "Authorization: Bearer {announcement.key}"',
-            'In another terminal: `muniment query "…"`, `muniment import --markdown DIR`, `muniment connect` for other agents.',
+            *_elsewhere(data),
         ]
     for line in lines:
         console.print(line, soft_wrap=True)
+
+
+def _elsewhere(data: Path) -> list[str]:
+    """How the other commands are called; they look for a server in the platform's own folder, unless they are told of another."""
+    commands = '`muniment query "…"`, `muniment import --markdown DIR`, `muniment connect` for other agents.'
+    if data == data_folder(None, {}).absolute():
+        return [f"In another terminal: {commands}"]
+    return [
+        "In another terminal, so that the commands find this data folder (or give each of them --data):",
+        f"  export MUNIMENT_DATA={escape(shlex.quote(str(data)))}",
+        f"Then {commands}",
+    ]

@@ -56,7 +56,7 @@ def serve(data: Path, host: str, port: int, worker: bool, sample: bool, as_json:
     settings = _settings(quiet=not as_json)
     options = ServeOptions(data.expanduser().absolute(), host, port, worker)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(run(settings, options, greet(sample=sample, as_json=as_json)))
+        runner.run(run(settings, options, greet(data=options.data, sample=sample, as_json=as_json)))
 
 
 @rich_click.command()

@@ -62,7 +62,9 @@ def test_without_a_server_the_error_says_what_to_do(tmp_path: Path, folder_name:
     with pytest.raises(Failure) as caught:
         find(tmp_path / folder_name)
     assert caught.value.exit_code == UNREACHABLE
-    assert "muniment serve" in (caught.value.problem.hint or "")
+    assert str(tmp_path / folder_name) in caught.value.problem.error
+    for way in ("muniment serve", "--data", "MUNIMENT_DATA", "--url"):
+        assert way in (caught.value.problem.hint or "")
 
 
 def test_a_broken_file_is_told(tmp_path: Path) -> None:
