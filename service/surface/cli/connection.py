@@ -39,12 +39,13 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """What every command takes."""
+    """What every command takes; `projects` are two or more, in the place of `project`."""
 
     url: str | None = None
     key: str | None = None
     workspace: str | None = None
     project: str | None = None
+    projects: tuple[str, ...] = ()
     data: Path | None = None
     as_json: bool = False
 

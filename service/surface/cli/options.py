@@ -17,18 +17,49 @@ _WORD_MARK: Final = "\0"  # no word of a command line can hold it
 
 def common(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds --url, --key, --workspace, --project, --data and --json, and gives them to the command as its first argument."""
+    return _shared(command, one_project, "The project (MUNIMENT_PROJECT; else the key's default).")
 
+
+def common_to_several(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for a command that works on several projects."""
+    said = "The project (MUNIMENT_PROJECT; else the key's default); may be given several times."
+    return _shared(command, several_projects, said)
+
+
+def one_project(context: click.Context, option: click.Parameter, slugs: tuple[str, ...]) -> tuple[str, ...]:
+    """At most one: of several the others would be passed over in silence."""
+    if len(slugs) > 1:
+        raise click.BadParameter(f"one project, not {len(slugs)}.", context, option)
+    return slugs
+
+
+def several_projects(context: click.Context, option: click.Parameter, slugs: tuple[str, ...]) -> tuple[str, ...]:
+    """Each once."""
+    del context, option
+    return tuple(dict.fromkeys(slugs))
+
+
+def _shared(command: Callable[..., Any], projects: Callable[..., tuple[str, ...]], said: str) -> Callable[..., Any]:
     @click.option("--url", metavar="URL", help="The server's address (MUNIMENT_URL; else the server that `muniment serve` started).")
     @click.option("--key", metavar="KEY", help="The API key (MUNIMENT_KEY; else that server's).")
     @click.option("--workspace", metavar="SLUG", help="The workspace (MUNIMENT_WORKSPACE; else the key's own).")
-    @click.option("--project", metavar="SLUG", help="The project (MUNIMENT_PROJECT; else the key's default).")
+    @click.option("--project", multiple=True, callback=projects, metavar="SLUG", help=said)
     @click.option("--data", type=click.Path(path_type=Path), metavar="DIR", help="The folder of `muniment serve` (MUNIMENT_DATA).")
     @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
     @wraps(command)
     def called(
-        *, url: str | None, key: str | None, workspace: str | None, project: str | None, data: Path | None, as_json: bool, **rest: Any
+        *,
+        url: str | None,
+        key: str | None,
+        workspace: str | None,
+        project: tuple[str, ...],
+        data: Path | None,
+        as_json: bool,
+        **rest: Any,
     ) -> Any:
-        options = Options(url=url, key=key, workspace=workspace, project=project, data=data, as_json=as_json)
+        one = project[0] if len(project) == 1 else None
+        several = project if len(project) > 1 else ()
+        options = Options(url=url, key=key, workspace=workspace, project=one, projects=several, data=data, as_json=as_json)
         return command(options, **rest)
 
     return called

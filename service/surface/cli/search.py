@@ -13,7 +13,7 @@ from service.errors import Problem
 from service.surface.cli.client import Client, Scope, read_answer
 from service.surface.cli.connection import Options, find_connection
 from service.surface.cli.failure import Failure
-from service.surface.cli.options import TextCommand, common, joined_text, json_list, json_object
+from service.surface.cli.options import TextCommand, common, common_to_several, joined_text, json_list, json_object
 from service.surface.cli.output import line, marked, moment, print_json, print_notes, progress, stdout, table
 
 _POLL_S: Final = 0.5
@@ -105,12 +105,13 @@ class Status(msgspec.Struct, frozen=True):
 @click.option("--kinds", multiple=True, metavar="KIND", help="Only events of this kind; may be given several times.")
 @click.option("--tags", multiple=True, metavar="TAG", help="Only what carries this tag; may be given several times.")
 @click.option("--since", metavar="TIME", help="Only from this point in time on (ISO-8601).")
-@click.option("--until", metavar="TIME", help="Only up to this point in time (ISO-8601).")
-@common
+@click.option("--until", metavar="TIME", help="Only up to this point in time, a date's whole day included (ISO-8601).")
+@click.option("--as-of", metavar="TIME", help="Only what was stored by then, pages in the version then current (ISO-8601).")
+@common_to_several
 def query(options: Options, *, text: str, kinds: Sequence[str], tags: Sequence[str], **filters: Any) -> None:
     """Search pages and events for TEXT: words, names or a question; "a phrase", and -word for what must not be there."""
     with Client(find_connection(options)) as client:
-        answer = client.search({"query": text, "kinds": kinds or None, "tags": tags or None, **filters})
+        answer = client.search({"query": text, "kinds": kinds or None, "tags": tags or None, **filters}, options.projects)
     if options.as_json:
         print_json(answer)
         return

@@ -42,6 +42,27 @@ def test_query_takes_filters_and_explains(sample: Muniment) -> None:
     assert (refused.code, refused.out) == (1, "")
 
 
+def test_several_projects_are_one_ranking(sample: Muniment, serving: Server, tmp_path: Path) -> None:
+    other = Muniment(serving, serving.make_project())
+    file = tmp_path / "events.jsonl"
+    file.write_text('{"summary": "The relay lost counts after a crash elsewhere."}')
+    assert other("import", "--events", str(file)).code == 0
+    words = ("query", "lost counts after a crash", "--project", sample.project, "--project", other.project)
+    found = sample(*words, "--json").json
+    assert {hit["project"] for hit in found["raw_hits"]} == {sample.project, other.project}
+    assert found["scope"]["resolved_by"] == "scopes"
+    assert other.project in sample(*words).out
+    again = sample(*words, "--project", f"{serving.workspace}/{other.project}", "--workspace", serving.workspace, "--json").json
+    assert [hit["id"] for hit in again["raw_hits"]] == [hit["id"] for hit in found["raw_hits"]]
+    refused = sample("status", "--project", sample.project, "--project", other.project)
+    assert (refused.code, "one project, not 2" in refused.err) == (2, True)
+
+
+def test_as_of_leaves_out_what_came_later(sample: Muniment) -> None:
+    assert sample("query", "lost counts", "--as-of", "2020-01-01", "--json").json["raw_hits"] == []
+    assert sample("query", "lost counts", "--as-of", "2999-01-01", "--json").json["raw_hits"] != []
+
+
 def test_nothing_found_is_no_error(sample: Muniment) -> None:
     assert sample("query", '"no such phrase anywhere"').out.splitlines()[0] == "Nothing was found."
 
