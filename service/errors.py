@@ -138,12 +138,15 @@ def no_event(public_id: str, field: str = "") -> NotFound:
     )
 
 
-def no_page(path: str, version: int | None = None) -> NotFound:
-    """The same of a page, or of a version of it."""
-    return NotFound(
-        f"There is no page {path!r}" + (f" in version {version}." if version else "."),
-        hint="Its current version says which there were." if version else "list_pages shows the paths, by their beginning (`prefix`).",
-    )
+def no_page(path: str) -> NotFound:
+    """The same of a page."""
+    return NotFound(f"There is no page {path!r}.", hint="list_pages shows the paths, by their beginning (`prefix`).")
+
+
+def no_version(path: str, version: int, earliest: int, newest: int) -> NotFound:
+    """What is said of a version that a page does not have, or not any more."""
+    kept = f"earlier ones are kept from {earliest} on" if earliest < newest else "no earlier one is kept"
+    return NotFound(f"There is no version {version} of the page {path!r}.", hint=f"Its newest version is {newest}, and {kept}.")
 
 
 class ScopeMissing(MunimentError):

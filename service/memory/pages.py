@@ -15,7 +15,7 @@ from service.db.pools import Database
 from service.db.queries import load
 from service.db.scope import ProjectRef
 from service.db.transaction import Tx
-from service.errors import InvalidRequest, TooLong, VersionConflict, no_page
+from service.errors import InvalidRequest, TooLong, VersionConflict, no_page, no_version
 from service.memory.event_rows import passage_row
 from service.memory.extract import EntityName
 from service.memory.ids import public_id
@@ -188,8 +188,11 @@ async def read_page(database: Database, project: ProjectRef, path: str, version:
     cleaned = clean_path(path)
     async with database.read(project) as tx:
         row = await tx.fetchrow(load("project", "pages")["read_page"].sql, cleaned, version)
+        kept = None
+        if row is None and version is not None:
+            kept = await tx.fetchrow(load("project", "pages")["kept_versions"].sql, cleaned)
     if row is None:
-        raise no_page(cleaned, version)
+        raise no_version(cleaned, version, kept["earliest"], kept["newest"]) if version is not None and kept else no_page(cleaned)
     return Page(
         page_id=public_id("pg", row["id"]),
         path=row["path"],

@@ -14,10 +14,11 @@ from service.memory.cursors import seal, unseal
 from service.operations.bounds import NOTE_ROOM, fitting, size_of
 from service.operations.operation import Operation, Route, Services, Tool
 from service.operations.pieces import piece_of
-from service.operations.writing import Project, Version, Workspace
+from service.operations.writing import Project, Workspace
 from service.tenants.governing import read_usage
 
 Limit = Annotated[int, Meta(ge=1, description="How many at most.")]
+PastVersion = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 
 
 class GetMemoryContent(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +45,7 @@ class ReadPage(msgspec.Struct, frozen=True, kw_only=True):
     """A page to read."""
 
     path: Annotated[str, Meta(description="The page's path.")]
-    version: Annotated[Version | None, Meta(description="An earlier version; the current one when left out.")] = None
+    version: Annotated[PastVersion | None, Meta(description="An earlier version, counted from 1; the current one when left out.")] = None
     start: Annotated[int, Meta(ge=0, description="For a body that comes in pieces: begin at this character.")] = 0
     workspace: Workspace = None
     project: Project = None

@@ -23,6 +23,11 @@ SELECT p.id, p.path, coalesce(v.title, p.title) AS title, coalesce(v.body, p.bod
 FROM m_0.page AS p LEFT JOIN m_0.page_version AS v ON v.page_id = p.id AND v.version = $2::integer
 WHERE p.path = $1::text AND ($2::integer IS NULL OR p.version = $2::integer OR v.version IS NOT NULL);
 
+-- name: kept_versions
+-- The newest version of a page, and the earliest that can be read.
+SELECT p.version AS newest, coalesce((SELECT min(v.version) FROM m_0.page_version AS v WHERE v.page_id = p.id), p.version) AS earliest
+FROM m_0.page AS p WHERE p.path = $1::text;
+
 -- name: standing_page
 -- A page as it stands, from which a new text is made.
 SELECT p.version, p.title, p.body, p.author, p.aliases,

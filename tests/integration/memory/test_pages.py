@@ -13,8 +13,21 @@ async def test_every_change_is_a_version_and_the_same_text_is_none(memory: Memor
     assert versions == [1, 2, 2, 3]
     assert (await read_page(memory.database, project, "a/b.md")).body == "three"
     assert (await read_page(memory.database, project, "a/b.md", 1)).body == "one"
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound) as caught:
         await read_page(memory.database, project, "a/b.md", 9)
+    assert caught.value.message == "There is no version 9 of the page 'a/b.md'."
+    assert caught.value.hint == "Its newest version is 3, and earlier ones are kept from 1 on."
+
+
+async def test_without_the_page_or_an_earlier_version_the_error_says_so(memory: Memory, project: ProjectRef) -> None:
+    await memory.page(project, "new.md", "New", "one")
+    for path, error, hint in (
+        ("new.md", "There is no version 2 of the page 'new.md'.", "Its newest version is 1, and no earlier one is kept."),
+        ("none.md", "There is no page 'none.md'.", "list_pages shows the paths, by their beginning (`prefix`)."),
+    ):
+        with pytest.raises(NotFound) as caught:
+            await read_page(memory.database, project, path, 2)
+        assert (caught.value.message, caught.value.hint) == (error, hint)
 
 
 async def test_the_newest_thousand_versions_are_kept(memory: Memory, project: ProjectRef) -> None:
@@ -28,8 +41,9 @@ async def test_the_newest_thousand_versions_are_kept(memory: Memory, project: Pr
     assert [tuple(row) for row in await memory.rows(project, kept, "ledger.md")] == [(3, 1002, 1000)]
     assert [tuple(row) for row in await memory.rows(project, kept, "other.md")] == [(1, 1, 1)]
     assert (await read_page(memory.database, project, "ledger.md", 3)).version == 3
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound) as caught:
         await read_page(memory.database, project, "ledger.md", 2)
+    assert caught.value.hint == "Its newest version is 1003, and earlier ones are kept from 3 on."
 
 
 async def test_twenty_writers_who_expect_no_page_make_one(memory: Memory, project: ProjectRef) -> None:
