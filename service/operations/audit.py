@@ -9,8 +9,8 @@ from service.access.granting import require_all_projects
 from service.access.keys import Caller
 from service.operations.keys import MOST, Cursor, Limit
 from service.operations.operation import Operation, Route, Services
+from service.operations.window import read_window
 from service.operations.writing import Workspace
-from service.search.parse import read_moment
 from service.tenants import audit
 
 
@@ -35,8 +35,7 @@ class AuditList(msgspec.Struct, frozen=True):
 async def list_audit(services: Services, caller: Caller, request: ListAudit) -> AuditList:
     services.scopes.require_workspace(caller, request.workspace)
     require_all_projects(caller, "read the audit")
-    since = read_moment("since", request.since) if request.since else None
-    until = read_moment("until", request.until) if request.until else None
+    since, until = read_window(request.since, request.until)
     found, more = await audit.list_audit(services.database, caller, since, until, request.cursor, min(request.limit, MOST))
     return AuditList(found, more, caller.workspace)
 

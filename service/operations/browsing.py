@@ -9,8 +9,8 @@ from service.access.keys import Caller
 from service.errors import InvalidRequest
 from service.memory import tags, timeline
 from service.operations.operation import Operation, Route, Services, Tool
+from service.operations.window import read_window
 from service.operations.writing import Project, Workspace
-from service.search.parse import read_moment
 
 MOST = 200
 Cursor = Annotated[str, Meta(description="`next_cursor` of the answer before, to go on.")]
@@ -53,10 +53,11 @@ async def list_memory_timeline(services: Services, caller: Caller, request: List
 
 
 def _wish(request: ListMemoryTimeline) -> timeline.TimelineWish:
+    since, until = read_window(request.since, request.until)
     wish = timeline.TimelineWish(
         direction=request.order,
-        since=read_moment("since", request.since) if request.since else None,
-        until=read_moment("until", request.until) if request.until else None,
+        since=since,
+        until=until,
         cursor=request.cursor,
         limit=min(request.limit, MOST),
     )

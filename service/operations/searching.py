@@ -17,6 +17,7 @@ from service.graph.answer import GraphAnswer
 from service.graph.describe import DESCRIPTION as GRAPH_DESCRIPTION
 from service.graph.run import GraphLimits, run_query
 from service.operations.operation import Operation, Route, Services, Tool
+from service.operations.window import read_window
 from service.operations.writing import Project, Workspace
 from service.search.answer import SearchAnswer
 from service.search.parse import SearchRequest, SearchSettings, read_moment
@@ -59,6 +60,7 @@ class QueryMemoryGraph(msgspec.Struct, frozen=True, kw_only=True):
 
 async def memory_query(services: Services, caller: Caller, request: MemoryQuery) -> SearchAnswer:
     scope = await services.scopes.many(caller, request.workspace, request.project, request.scopes, request.everywhere)
+    since, until = read_window(request.since, request.until)
     wish = SearchRequest(
         query=request.query,
         limit=request.limit,
@@ -66,8 +68,8 @@ async def memory_query(services: Services, caller: Caller, request: MemoryQuery)
         rerank=request.rerank,
         kinds=request.kinds or None,
         tags=request.tags or None,
-        since=read_moment("since", request.since) if request.since else None,
-        until=read_moment("until", request.until) if request.until else None,
+        since=since,
+        until=until,
         as_of=read_moment("as_of", request.as_of) if request.as_of else None,
     )
     settings = search_settings(services.settings)

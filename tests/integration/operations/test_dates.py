@@ -2,6 +2,7 @@
 
 import pytest
 
+from service.errors import InvalidRequest
 from tests.integration.operations.conftest import Desk
 
 
@@ -15,6 +16,14 @@ async def test_until_is_inclusive(desk: Desk, until: str, expected: set[str]) ->
     assert {hit.id for hit in found.raw_hits} == expected
     listed = await desk.ask("list_memory_timeline", until=until)
     assert {event.id for event in listed.events} == expected
+
+
+@pytest.mark.parametrize(("name", "more"), [("memory_query", {"query": "evening"}), ("list_memory_timeline", {}), ("list_audit", {})])
+async def test_an_end_before_the_beginning_is_refused(desk: Desk, name: str, more: dict[str, str]) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        await desk.ask(name, since="2026-06-01", until="2026-05-01", **more)
+    assert caught.value.message.startswith("since: later than until")
+    await desk.ask(name, since="2026-06-01T08:00:00Z", until="2026-06-01", **more)  # a date's whole day
 
 
 async def test_since_is_inclusive_and_knows_zones(desk: Desk) -> None:
