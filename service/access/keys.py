@@ -18,6 +18,7 @@ from service.db.pools import Database
 from service.errors import Forbidden, Unauthenticated
 
 Scope = Literal["read", "write", "admin"]
+FIRST_KEY: Final = "serve"  # the name of the keys that the starts of a server make
 ALL_SCOPES: Final[tuple[Scope, ...]] = ("read", "write", "admin")
 
 _KEY: Final = re.compile(r"mun_([a-z0-9]{12})_([A-Za-z0-9_-]{43})")

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
-from service.access.keys import NewKey
+from service.access.keys import FIRST_KEY, NewKey
 from service.db.embedded import EmbeddedServer, start_embedded
 from service.errors import InvalidSetting
 from service.settings import Settings
@@ -20,7 +20,6 @@ from service.tenants.owner import explained, owner_connection
 
 WORKSPACE = "main"
 PROJECT = "memory"
-FIRST_KEY = "serve"
 
 
 class Prepared(msgspec.Struct, frozen=True):

@@ -117,6 +117,18 @@ class Client:
         """Makes the project, or finds the one that stands."""
         return self._call("POST", f"/workspaces/{quote(workspace, safe='')}/projects", {"slug": slug})
 
+    def key_names(self, workspace: str) -> dict[str, str]:
+        """The names of the workspace's keys by their ids; only admins may ask."""
+        names: dict[str, str] = {}
+        cursor = ""
+        while True:
+            path = f"/workspaces/{quote(workspace, safe='')}/keys?limit=200&cursor={quote(cursor, safe='')}"
+            found = read_answer(self._call("GET", path), _Keys)
+            names |= {key.id: key.name for key in found.keys}
+            if not found.next_cursor:
+                return names
+            cursor = found.next_cursor
+
     def import_lines(self, scope: Scope, lines: list[Any]) -> bytes:
         return self._call("POST", f"{scope.path}/import", {"lines": lines})
 
@@ -194,6 +206,16 @@ def read_answer(answer: bytes, kind: type[T]) -> T:
 
 class _Scoped(msgspec.Struct, frozen=True):
     scope: Readable
+
+
+class _Key(msgspec.Struct, frozen=True):
+    id: str
+    name: str
+
+
+class _Keys(msgspec.Struct, frozen=True):
+    keys: list[_Key]
+    next_cursor: str | None = None
 
 
 class _Entities(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ import msgspec
 import rich_click as click
 from rich.progress import Progress, TaskID
 
+from service.access.keys import FIRST_KEY
 from service.memory.imports.batches import Pending, cut_batches, linked
 from service.memory.imports.markdown import PageItem
 from service.memory.imports.report import Report
@@ -88,6 +89,7 @@ class Sender:
         self._bar = bar
         self._task = task
         self._ids: dict[str, str] = {}
+        self._key_names: dict[str, str] | None = None
 
     def send(self, items: Iterable[Item], counts: dict[str, int]) -> None:
         """Sends all; `counts` is where what could not even be read counts as failed. Raises `Failure` for what ends an import."""
@@ -137,12 +139,24 @@ class Sender:
             self.tally.pages["changed" if written.outcome == "updated" else written.outcome] += 1
             self.tally.redacted += written.redacted
             if written.replaced_author is not None:
-                self.tally.reports.append(_replaced(page.path, written.version - 1, written.replaced_author))
+                self.tally.reports.append(_replaced(page.path, written.version - 1, self._author(written.replaced_author)))
         except Failure as failure:
             self._judge(failure)
             self.tally.pages["failed"] += 1
             self._report(page.path, None, failure.problem.code, failure.problem.error, failure.problem.hint)
         self._bar.advance(self._task)
+
+    def _author(self, author: str) -> str:
+        """An author with the name of their key, where this key may know it: each start of a server makes a new one."""
+        if self._key_names is None:
+            try:
+                self._key_names = self._client.key_names(self._scope.workspace)
+            except Failure as failure:
+                if failure.problem.status not in (403, 404):
+                    raise
+                self._key_names = {}
+        name = self._key_names.get(author)
+        return f"{author} (the key of another start of this server)" if name == FIRST_KEY else f"{author} ({name})" if name else author
 
     def _send_batch(self, batch: Sequence[Pending]) -> None:
         events = [linked(item, self._ids) for item in batch]

@@ -48,6 +48,20 @@ def test_a_page_that_somebody_else_changed_is_named(muniment: Muniment, notes: P
     (report,) = [each for each in done.json["reports"] if each["code"] == "replaced"]
     assert report["source"] == "index.md"
     assert report["message"].startswith("Version 1, by ")
+    assert "another start" not in report["message"]  # a key that is no admin's may not know
+
+
+def test_who_wrote_what_was_replaced_is_named_by_the_key(muniment: Muniment, notes: Path) -> None:
+    workspace, url = muniment.server.workspace, muniment.server.url
+    for name, told in (("serve", "the key of another start of this server"), ("wren", "wren"), ("", "")):
+        (other,) = muniment("key", "create", "--workspace", workspace, "--name", name, "--json").json
+        server = ("--url", url, "--key", other["key"], "--workspace", workspace)
+        (notes / "index.md").write_text(f"# By another: {name}\n")
+        assert muniment("import", "--markdown", str(notes), "--json", *server).code == 0
+        (notes / "index.md").write_text(f"# After {name}\n")
+        reports = muniment("import", "--markdown", str(notes), "--json").json["reports"]
+        (report,) = [each for each in reports if each["code"] == "replaced"]
+        assert f", by {other['key'].split('_')[1]}{told and f' ({told})'}, made room" in report["message"]
 
 
 def test_totals_for_people(muniment: Muniment, notes: Path) -> None:
