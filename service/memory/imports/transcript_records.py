@@ -37,7 +37,7 @@ SILENT_TYPES = frozenset(
     }
 )
 # The codes of lines that are no record at all.
-NO_RECORD = frozenset({"bad_json", "bad_record"})
+NO_RECORD = frozenset({"malformed_json", "bad_record"})
 
 
 class Block(msgspec.Struct, frozen=True):
@@ -103,4 +103,4 @@ def read_record(source: str, line: Line) -> tuple[Record | None, Report | None]:
     except (ValueError, RecursionError):
         if not line.is_ended:
             return None, Report(source, line.number, "cut_line", "The last line is cut off; import again when it is complete.")
-        return None, Report(source, line.number, "bad_json", "The line is no JSON that can be read.")
+        return None, Report(source, line.number, "malformed_json", "The line is no JSON that can be read.")

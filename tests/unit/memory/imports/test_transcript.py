@@ -137,7 +137,7 @@ def test_a_file_of_another_kind_is_one_report(tmp_path: Path, content: str) -> N
 def test_a_transcript_that_begins_with_bad_lines_is_read_all_the_same(tmp_path: Path) -> None:
     events, reports = read(Transcript().raw(b"{oops}").raw(b"[1]").user("three").raw(b"{oops}").write(tmp_path))
     assert [event.content for event in events] == ["three"]
-    assert codes(reports) == [(1, "bad_json"), (2, "bad_record"), (4, "bad_json")]
+    assert codes(reports) == [(1, "malformed_json"), (2, "bad_record"), (4, "malformed_json")]
 
 
 def test_a_file_whose_only_line_is_cut_off_says_so(tmp_path: Path) -> None:
@@ -174,8 +174,8 @@ def test_bad_lines_are_reported_and_good_ones_come_out(tmp_path: Path, end: byte
     assert [event.content for event in events] == ["one", "bad \ufffd", "two", "three"]
     assert events[2].timestamp is None
     assert codes(reports) == [
-        (2, "unknown_type"), (3, "blank_line"), (4, "bad_record"), (5, "bad_json"), (6, "bad_record"), (7, "line_too_long"), (8, "invalid_utf8"),
-        (9, "duplicate_id"), (10, "invalid_timestamp"), (11, "bad_json"), (13, "cut_line"),
+        (2, "unknown_type"), (3, "blank_line"), (4, "bad_record"), (5, "malformed_json"), (6, "bad_record"), (7, "line_too_long"), (8, "invalid_utf8"),
+        (9, "duplicate_id"), (10, "invalid_timestamp"), (11, "malformed_json"), (13, "cut_line"),
     ]  # fmt: skip
     assert all(report.message and report.source == str(file) for report in reports)
 
@@ -190,7 +190,7 @@ def test_a_line_of_15_megabytes_is_passed_over(tmp_path: Path) -> None:
 def test_nesting_without_end_is_one_bad_line(tmp_path: Path) -> None:
     events, reports = read(Transcript().user("before").raw(b"[" * 200_000).user("after").write(tmp_path))
     assert [event.content for event in events] == ["before", "after"]
-    assert codes(reports) == [(2, "bad_json")]
+    assert codes(reports) == [(2, "malformed_json")]
 
 
 def test_what_cannot_be_stored_is_replaced(tmp_path: Path) -> None:
