@@ -47,6 +47,7 @@ def test_several_projects_are_one_ranking(sample: Muniment, serving: Server, tmp
     file = tmp_path / "events.jsonl"
     file.write_text('{"summary": "The relay lost counts after a crash elsewhere."}')
     assert other("import", "--events", str(file)).code == 0
+    assert other("status", "--wait", "--timeout", "300").code == 0
     words = ("query", "lost counts after a crash", "--project", sample.project, "--project", other.project)
     found = sample(*words, "--json").json
     assert {hit["project"] for hit in found["raw_hits"]} == {sample.project, other.project}
