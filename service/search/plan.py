@@ -51,6 +51,8 @@ def plan_search(request: SearchRequest) -> SearchPlan:
         notes.append("The query only excludes: name what to search for." if words.excluded else "The query holds no words.")
     elif not words.terms:
         notes.append("The query holds only stop words: nothing was matched by words.")
+    if words.empty_phrase:
+        notes.append("A quoted phrase that holds only stop words requires nothing.")
     if words.pasted:
         notes.append(f"A query of more than {LONGEST_TYPED} words is read as text: its quotes and dashes ask for nothing.")
     filters, values = _read_filters(request, words)

@@ -58,6 +58,7 @@ class WordQuery(msgspec.Struct, frozen=True):
     `plain` is the text without what is excluded: what is embedded. `cut` counts the terms beyond the first 4,000. `pasted`: the query
     is so long that it was read as text, without phrases and exclusions. `languages` are those that its binding words tell, none for
     English, None where they tell nothing; `moments` is when what is asked for was.
+    `empty_phrase`: there is a phrase without a word that is stored.
     """
 
     terms: tuple[Term, ...]
@@ -68,6 +69,7 @@ class WordQuery(msgspec.Struct, frozen=True):
     pasted: bool = False
     languages: tuple[str, ...] | None = ()
     moments: Moments | None = None
+    empty_phrase: bool = False
 
 
 def read_query(text: str) -> WordQuery:
@@ -76,6 +78,7 @@ def read_query(text: str) -> WordQuery:
     phrases: list[Term] = []
     excluded: list[Term] = []
     plain: list[str] = []
+    empty = False
     after = 0
     pasted = len(normal.split(maxsplit=LONGEST_TYPED)) > LONGEST_TYPED
     for match in () if pasted else _OPERATOR.finditer(normal):
@@ -86,6 +89,7 @@ def read_query(text: str) -> WordQuery:
         else:
             phrase = _read_phrase(match["phrase"])
             phrases.extend([phrase] if phrase else [])
+            empty = empty or (phrase is None and bool(match["phrase"].strip()))
             plain.append(match["phrase"])
     plain.append(normal[after:])
     words = " ".join(plain)
@@ -103,6 +107,7 @@ def read_query(text: str) -> WordQuery:
         pasted and _OPERATOR.search(normal) is not None,
         languages,
         moments,
+        empty,
     )
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from service.db.scope import ProjectRef
+from service.errors import TooLong
 from service.search.parse import SearchSettings
 from tests.conftest import Memory, Projects
 from tests.integration.search.conftest import Ask, events
@@ -100,6 +101,34 @@ async def test_dates_are_evidence(project: ProjectRef, memory: Memory, ask: Ask,
         assert set(events(await ask(project, query))[:2]) == {saved[0], saved[1]}
     else:
         assert events(await ask(project, query))[0] == saved[place]
+
+
+async def test_a_name_alone_puts_what_carries_it_first(project: ProjectRef, memory: Memory, ask: Ask) -> None:
+    greta = [("Greta Holm", "person")]
+    texts = [{"summary": "Greta sails"}, {"summary": "The audit is due", "entities": greta}, {"summary": "Holm is an island of Greta"}]
+    saved = await memory.save(project, texts)
+    named = events(await ask(project, "Greta Holm"))
+    assert named[0] == saved[1]
+    assert set(named) == set(saved)
+    assert events(await ask(project, "Greta Holm island"))[0] == saved[2]
+
+
+async def test_a_compound_that_begins_with_a_word_counts_half(project: ProjectRef, memory: Memory, ask: Ask) -> None:
+    await save(memory, project, GERMAN)
+    (checkout, check) = await memory.save(project, [{"summary": "checkout"}, {"summary": "check"}])
+    assert events(await ask(project, "check")) == [check, checkout]
+
+
+async def test_a_phrase_of_stop_words_is_said_to_require_nothing(project: ProjectRef, memory: Memory, ask: Ask) -> None:
+    await memory.save(project, [{"summary": "to be or not to be"}, {"summary": "lantern"}])
+    note = "A quoted phrase that holds only stop words requires nothing."
+    assert note in (await ask(project, '"to be or not" lantern')).notes
+    assert note not in (await ask(project, '"lantern to be"')).notes
+
+
+async def test_a_query_may_not_grow_past_its_limit_as_it_is_read(project: ProjectRef, ask: Ask) -> None:
+    with pytest.raises(TooLong):
+        await ask(project, "\ufdfa" * 10_000)
 
 
 async def test_a_date_chooses_events(project: ProjectRef, memory: Memory, ask: Ask) -> None:
