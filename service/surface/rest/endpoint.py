@@ -5,7 +5,7 @@ In: a function from a request to a `Reply`. Out: one that always gives a `Reply`
 
 from collections.abc import Awaitable, Callable, Sequence
 from http import HTTPStatus
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import structlog
 from litestar.handlers import HTTPRouteHandler, route
@@ -46,8 +46,8 @@ async def answer_surely(answer: Answer, scope: Scope, receive: Receive) -> Reply
         return problem_reply(InternalError())
 
 
-def serve(path: str, answer: Answer, method: Method = "GET") -> HTTPRouteHandler:
-    """A Litestar handler for one address and method; Litestar answers OPTIONS and refuses the other methods.
+def serve(path: str, answer: Answer, method: Method | Literal["OPTIONS"] = "GET") -> HTTPRouteHandler:
+    """A Litestar handler for one address and method; Litestar refuses methods that an address has no handler for.
 
     It hands over an app: what Litestar would make of a request and of an answer is not needed.
     """

@@ -28,8 +28,15 @@ _LINES: Final = frozenset({"application/x-ndjson", "application/ndjson", "applic
 
 
 def make_routes(catalogue: Sequence[Operation], services: Services, keys: Identifies) -> list[HTTPRouteHandler]:
-    """A handler for each route of the catalogue."""
-    return [_handler(operation, route, services, keys) for operation in catalogue for route in operation.routes]
+    """A handler for each route of the catalogue, and one for each address that says which methods it has."""
+    methods: dict[str, set[str]] = {}
+    for route in (route for operation in catalogue for route in operation.routes):
+        methods.setdefault(_address(route), {"OPTIONS"}).update(("GET", "HEAD") if route.method == "GET" else (route.method,))
+    return [
+        # First: Litestar's own, which it makes for an address without, would know only the first method.
+        *(_options(address, ", ".join(sorted(allowed))) for address, allowed in methods.items()),
+        *(_handler(operation, route, services, keys) for operation in catalogue for route in operation.routes),
+    ]
 
 
 def fields_in_path(path: str) -> list[str]:
@@ -57,8 +64,18 @@ def _handler(operation: Operation, route: Route, services: Services, keys: Ident
             return await _stream(pieces)
         return _reply(scope, route, given)
 
-    address = ROOT + _BRACES.sub(lambda found: f"{{{found[1]}:{'path' if found[2] else 'str'}}}", route.path)
-    return serve(address, answer, route.method)
+    return serve(_address(route), answer, route.method)
+
+
+def _address(route: Route) -> str:
+    return ROOT + _BRACES.sub(lambda found: f"{{{found[1]}:{'path' if found[2] else 'str'}}}", route.path)
+
+
+def _options(address: str, allowed: str) -> HTTPRouteHandler:
+    async def answer(_scope: Scope, _receive: Receive) -> Reply:
+        return Reply(204, headers={"allow": allowed})
+
+    return serve(address, answer, "OPTIONS")
 
 
 async def _stream(pieces: AsyncGenerator[bytes]) -> Reply:

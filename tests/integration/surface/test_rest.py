@@ -118,8 +118,13 @@ async def test_methods_and_addresses_that_are_not_there(client: httpx2.AsyncClie
     wrong = await client.patch(f"{base}/status")
     assert problem(wrong)["code"] == "method_not_allowed"
     assert set(wrong.headers["allow"].split(", ")) == {"GET", "HEAD", "OPTIONS"}
-    options = await client.options(f"{base}/status")
-    assert (options.status_code, options.headers["allow"]) == (204, "GET, OPTIONS")
+    for address, allowed in (
+        ("status", "GET, HEAD, OPTIONS"),
+        ("pages/a/b", "DELETE, GET, HEAD, OPTIONS, PUT"),
+        ("events/evt_1", "DELETE, OPTIONS, PATCH"),
+    ):
+        options = await client.options(f"{base}/{address}")
+        assert (options.status_code, options.headers["allow"], options.content) == (204, allowed, b"")
 
 
 async def test_head_has_no_body(client: httpx2.AsyncClient, base: str) -> None:
