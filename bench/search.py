@@ -34,6 +34,7 @@ from service.db.pools import Database
 from service.db.scope import ProjectRef, SpaceRef
 from service.db.transaction import Tx, bind_schema
 from service.embed.indexes import Unindexed
+from service.embed.spaces import BackfillLimits
 from service.operations.operation import Services
 from service.operations.searching import MemoryQuery, memory_query
 from service.search.compile import Compiled, compile_neighbours, compile_seeds
@@ -106,7 +107,7 @@ def _print_sizes(server: Running, project: ProjectRef, space: SpaceRef, built_s:
     vectors, largest, passages, heap, indexes = row
     each = f"{indexes / vectors:.0f} bytes of index a vector"
     print(f"{vectors:,} vectors: {heap / 1e6:.0f} MB, their indexes {indexes / 1e6:.0f} MB ({each}); passages {passages / 1e6:.0f} MB")
-    memory = Unindexed(project.project_id, space.id, (0,), largest, space.dim).memory_kb / 1e3
+    memory = Unindexed(project.project_id, space.id, (0,), largest, space.dim, BackfillLimits().index_memory_mb).memory_kb / 1e3
     million = 1e6 / vectors
     print(
         f"a million vectors: {built_s * million:.0f} s of building, {indexes * million / 1e6:,.0f} MB of indexes; "

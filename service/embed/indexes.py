@@ -33,7 +33,7 @@ class Unindexed(msgspec.Struct, frozen=True):
     kinds: tuple[int, ...]
     vectors: int
     dim: int
-    most_mb: int = 2048
+    most_mb: int
 
     @property
     def memory_kb(self) -> int:

@@ -11,6 +11,7 @@ from service.db.scope import ProjectRef
 from service.errors import InvalidRequest
 from service.memory import events, lookup, pages
 from service.memory.cursors import seal, unseal
+from service.memory.export_format import Version
 from service.operations.bounds import NOTE_ROOM, fitting, size_of
 from service.operations.operation import Operation, Route, Services, Tool
 from service.operations.pieces import piece_of
@@ -18,7 +19,6 @@ from service.operations.writing import Project, Workspace
 from service.tenants.governing import read_usage
 
 Limit = Annotated[int, Meta(ge=1, description="How many at most.")]
-PastVersion = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 
 
 class GetMemoryContent(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class ReadPage(msgspec.Struct, frozen=True, kw_only=True):
     """A page to read."""
 
     path: Annotated[str, Meta(description="The page's path.")]
-    version: Annotated[PastVersion | None, Meta(description="An earlier version, counted from 1; the current one when left out.")] = None
+    version: Annotated[Version | None, Meta(description="An earlier version, counted from 1; the current one when left out.")] = None
     start: Annotated[int, Meta(ge=0, description="For a body that comes in pieces: begin at this character.")] = 0
     workspace: Workspace = None
     project: Project = None
