@@ -105,7 +105,7 @@ class Found(msgspec.Struct, frozen=True, gc=False):
 
 
 class Chosen(msgspec.Struct, frozen=True):
-    """One hit in the fused order with what is shown of it; `order` is its row there, with its rank in each stream."""
+    """One hit in the fused order with what is shown of it; `order` is its row there, with its ranks where these are explained."""
 
     place: int
     is_page: bool

@@ -15,6 +15,7 @@ from sqlglot import exp
 from service.db.queries import load
 
 _DIALECT: Final = "postgres"
+_RANKS: Final = ("fused_ranks", "refused_ranks")
 _READ_ONCE: Final = ("candidate", "neighbour", "chosen")  # kept nowhere in between
 
 
@@ -65,7 +66,8 @@ def compile_vectors(near: str, filters: tuple[str, ...]) -> Compiled:
     """The nearest by `near_all`, `near_left` or `near_indexed`."""
     query = _part("search", "packed_left" if near == "near_left" else "packed_near")
     query = query.with_("near", as_=_part("search", near), materialized=True, copy=False)
-    return _finish(query.with_("stream", as_=_part("search", "nearest"), copy=False), filters)
+    nearest = _part("search", "nearest_indexed" if near == "near_indexed" else "nearest")
+    return _finish(query.with_("stream", as_=nearest, copy=False), filters)
 
 
 @cache
@@ -114,15 +116,19 @@ def _column(at: int) -> str:
 
 
 @cache
-def compile_fusion(filters: tuple[str, ...]) -> Compiled:
-    """For one project: the graph's neighbours, the fused order and what is shown, in one statement over the streams' candidates."""
-    return _finish(_with("shown", ("candidate", "fused", "seed", "shared", "edge", "neighbour", "refused", "chosen")), filters)
+def compile_fusion(filters: tuple[str, ...], ranked: bool) -> Compiled:
+    """For one project: the graph's neighbours, the fused order and what is shown, in one statement over the streams' candidates.
+
+    `ranked`: with the rank in each stream.
+    """
+    parts = ("candidate", "fused", "seed", "shared", "edge", "neighbour", "refused", "chosen")
+    return _finish(_rank(_with("shown", parts), ranked), filters)
 
 
 @cache
 def compile_seeds() -> Compiled:
     """For several projects: where the graph stream starts."""
-    return _finish(_with("seed", ("candidate", "fused")), ())
+    return _finish(_rank(_with("seed", ("candidate", "fused")), False), ())
 
 
 @cache
@@ -132,9 +138,9 @@ def compile_neighbours(filters: tuple[str, ...]) -> Compiled:
 
 
 @cache
-def compile_order() -> Compiled:
-    """For several projects: the fused order over the candidates of all streams."""
-    return _finish(_with("chosen", ("candidate", "refused"), refused="fused"), ())
+def compile_order(ranked: bool) -> Compiled:
+    """For several projects: the fused order over the candidates of all streams; `ranked` as above."""
+    return _finish(_rank(_with("chosen", ("candidate", "refused"), refused="fused"), ranked), ())
 
 
 @cache
@@ -156,6 +162,19 @@ def _with(name: str, parts: tuple[str, ...], **instead: str) -> exp.Query:
     for part in parts:
         source = _part("search_fusion", instead.get(part, part))
         query = query.with_(part, as_=source, materialized=None if part in _READ_ONCE else True, copy=False)
+    return query
+
+
+def _rank(query: exp.Query, ranked: bool) -> exp.Query:
+    """The rank in each stream where `fused_ranks()` and `refused_ranks()` stand, or nothing."""
+    for select in query.find_all(exp.Select):
+        columns: list[exp.Expr] = []
+        for each in select.expressions:
+            if isinstance(each, exp.Anonymous) and each.name in _RANKS:
+                columns += _part("search_fusion", each.name).selects if ranked else []
+            else:
+                columns.append(each)
+        select.set("expressions", columns)
     return query
 
 

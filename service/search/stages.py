@@ -126,7 +126,7 @@ def _named(row: Any, candidates: Candidates, explain: bool) -> Candidates:
 async def fuse_one(stage: Stage, found: Mapping[Stream, Sequence[Candidates]], held: Sequence[int], take: int) -> list[Chosen]:
     """For one project: neighbours, fusion and what is shown, in one statement."""
     values = {**candidate_values(found), **fusion_values(stage.settings), **graph_values(stage.settings), "take": take, "held": held}
-    rows = await stage.ask(compile_fusion(stage.plan.filters), values)
+    rows = await stage.ask(compile_fusion(stage.plan.filters, stage.plan.request.explain), values)
     return [_chosen(row, row, tuple(row["via"]) if row["via"] else None) for row in rows]
 
 
@@ -146,7 +146,7 @@ async def find_neighbours(stage: Stage, seeds: Sequence[Seed], held: Sequence[in
 async def order_all(stage: Stage, found: Mapping[Stream, Sequence[Candidates]], take: int) -> list[Any]:
     """For several projects: the fused order, without what is shown."""
     values = {**candidate_values(found), **fusion_values(stage.settings), "take": take}
-    return await stage.ask(compile_order(), values)
+    return await stage.ask(compile_order(stage.plan.request.explain), values)
 
 
 async def show(stage: Stage, rows: Sequence[Any], graph: Mapping[tuple[int, bool, int], Found]) -> list[Chosen]:

@@ -26,13 +26,11 @@ def graph_values(settings: SearchSettings) -> dict[str, Any]:
 
 
 def fusion_values(settings: SearchSettings) -> dict[str, Any]:
-    """What fusing takes, candidates excepted."""
+    """What fusing takes, candidates excepted; the weights in the order of the streams."""
     return {
         "k": settings.k,
-        "fts_weight": settings.fts_weight,
-        "entity_weight": settings.entity_weight,
+        "weights": [settings.fts_weight, settings.entity_weight, settings.graph_weight, settings.vector_weight],
         "graph_weight": settings.graph_weight,
-        "vector_weight": settings.vector_weight,
     }
 
 

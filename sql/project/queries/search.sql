@@ -308,6 +308,20 @@ UNION ALL
     ORDER BY v.distance, v.id DESC LIMIT :stream_size::bigint
 );
 
+-- name: nearest_indexed
+-- The same where an index has chosen as many passages as are wanted.
+(
+    SELECT false AS is_page, v.id, v.passage, 1 - v.distance AS score, (SELECT count(*) FROM near AS n WHERE NOT n.is_page) AS seen
+    FROM (SELECT DISTINCT ON (n.id) n.id, n.passage, n.distance FROM near AS n WHERE NOT n.is_page ORDER BY n.id, n.distance, n.passage) AS v
+    ORDER BY v.distance, v.id DESC LIMIT :stream_size::bigint
+)
+UNION ALL
+(
+    SELECT true AS is_page, v.id, v.passage, 1 - v.distance AS score, (SELECT count(*) FROM near AS n WHERE n.is_page) AS seen
+    FROM (SELECT DISTINCT ON (n.id) n.id, n.passage, n.distance FROM near AS n WHERE n.is_page ORDER BY n.id, n.distance, n.passage) AS v
+    ORDER BY v.distance, v.id DESC LIMIT :stream_size::bigint
+);
+
 -- name: packed
 -- A stream's candidates as one row for pages and one for events, with lists as text: the next statement takes them as they are.
 SELECT r.is_page, count(*) AS number, string_agg(r.id::text, ',') AS ids, string_agg(coalesce(r.passage::text, 'NULL'), ',') AS passages,

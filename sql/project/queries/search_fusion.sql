@@ -1,27 +1,29 @@
 -- The parts of the last stage; compile.py joins them: ranks within the streams, the graph's neighbours of the first, the fused order,
--- what is shown. Streams: 1 words, 2 names, 3 graph, 4 vectors.
+-- what is shown. Streams: 1 words, 2 names, 3 graph, 4 vectors. Where `…_ranks()` stands, the columns of the part of that name come, or none.
 
 -- name: candidate
 -- What the streams found, ranked within each stream from 1; `place` numbers the projects. The lists come as text, as the streams gave them.
-SELECT l.stream, l.place, l.is_page, c.id, c.passage, c.score,
-    row_number() OVER (PARTITION BY l.stream ORDER BY c.score DESC, l.is_page DESC, l.place, c.id DESC) AS rank
-FROM unnest(:streams::integer[], :places::integer[], :pages::boolean[], :ids::text[], :passages::text[], :scores::text[])
+SELECT c.stream, c.place, c.is_page, c.id, c.passage,
+    row_number() OVER (PARTITION BY c.stream ORDER BY c.score DESC, c.is_page DESC, c.place, c.id DESC) AS rank
+FROM (
+    SELECT l.stream, l.place, l.is_page, unnest(l.ids::bigint[]) AS id, unnest(l.passages::bigint[]) AS passage,
+        unnest(l.scores::double precision[]) AS score
+    FROM unnest(:streams::integer[], :places::integer[], :pages::boolean[], :ids::text[], :passages::text[], :scores::text[])
         AS l (stream, place, is_page, ids, passages, scores)
-    CROSS JOIN LATERAL unnest(l.ids::bigint[], l.passages::bigint[], l.scores::double precision[]) AS c (id, passage, score);
+) AS c;
 
 -- name: fused
--- Reciprocal rank fusion: each stream adds weight/(k + rank), an absent one nothing.
-SELECT r.place, r.is_page, r.id, r.passage, r.fts_rank, r.entity_rank, r.graph_rank, r.vector_rank,
-    coalesce(:fts_weight::double precision / (:k::double precision + r.fts_rank), 0)
-        + coalesce(:entity_weight::double precision / (:k::double precision + r.entity_rank), 0)
-        + coalesce(:graph_weight::double precision / (:k::double precision + r.graph_rank), 0)
-        + coalesce(:vector_weight::double precision / (:k::double precision + r.vector_rank), 0) AS fused
-FROM (
-    SELECT c.place, c.is_page, c.id, coalesce(max(c.passage) FILTER (WHERE c.stream = 1), max(c.passage)) AS passage,
-        max(c.rank) FILTER (WHERE c.stream = 1) AS fts_rank, max(c.rank) FILTER (WHERE c.stream = 2) AS entity_rank,
-        max(c.rank) FILTER (WHERE c.stream = 3) AS graph_rank, max(c.rank) FILTER (WHERE c.stream = 4) AS vector_rank
-    FROM candidate AS c GROUP BY c.place, c.is_page, c.id
-) AS r;
+-- Reciprocal rank fusion: each stream adds weight/(k + rank), an absent one nothing. The sum is made in the order of the streams, in which
+-- the candidates come.
+SELECT c.place, c.is_page, c.id, coalesce(max(c.passage) FILTER (WHERE c.stream = 1), max(c.passage)) AS passage,
+    sum((:weights::double precision[])[c.stream] / (:k::double precision + c.rank)) AS fused, fused_ranks()
+FROM candidate AS c GROUP BY c.place, c.is_page, c.id;
+
+-- name: fused_ranks
+-- The rank in each stream, where it is asked for: it costs as much as the fusing.
+SELECT max(c.rank) FILTER (WHERE c.stream = 1) AS fts_rank, max(c.rank) FILTER (WHERE c.stream = 2) AS entity_rank,
+    max(c.rank) FILTER (WHERE c.stream = 3) AS graph_rank, max(c.rank) FILTER (WHERE c.stream = 4) AS vector_rank
+FROM candidate AS c;
 
 -- name: seed
 -- The first of the fused order so far: where the graph stream starts.
@@ -97,15 +99,15 @@ UNION ALL
 
 -- name: refused
 -- The order with the graph's neighbours as a stream of its own.
-SELECT r.place, r.is_page, r.id, r.passage, r.fts_rank, r.entity_rank, r.graph_rank, r.vector_rank, r.via,
-    r.before + coalesce(:graph_weight::double precision / (:k::double precision + r.graph_rank), 0) AS fused
-FROM (
-    SELECT coalesce(f.place, 1) AS place, coalesce(f.is_page, n.is_page) AS is_page, coalesce(f.id, n.id) AS id, f.passage,
-        f.fts_rank, f.entity_rank, n.rank AS graph_rank, f.vector_rank, n.via, coalesce(f.fused, 0) AS before
-    FROM fused AS f FULL JOIN (
-        SELECT n.*, row_number() OVER (ORDER BY n.score DESC, n.is_page DESC, n.id DESC) AS rank FROM neighbour AS n
-    ) AS n ON n.is_page = f.is_page AND n.id = f.id
-) AS r;
+SELECT coalesce(f.place, 1) AS place, coalesce(f.is_page, n.is_page) AS is_page, coalesce(f.id, n.id) AS id, f.passage, n.via,
+    coalesce(f.fused, 0) + coalesce(:graph_weight::double precision / (:k::double precision + n.rank), 0) AS fused, refused_ranks()
+FROM fused AS f FULL JOIN (
+    SELECT n.*, row_number() OVER (ORDER BY n.score DESC, n.is_page DESC, n.id DESC) AS rank FROM neighbour AS n
+) AS n ON n.is_page = f.is_page AND n.id = f.id;
+
+-- name: refused_ranks
+-- The rank in each stream there.
+SELECT f.fts_rank, f.entity_rank, n.rank AS graph_rank, f.vector_rank FROM fused AS f CROSS JOIN neighbour AS n;
 
 -- name: chosen
 -- The first of each list.

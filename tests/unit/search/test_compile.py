@@ -31,7 +31,7 @@ def check(statement: Compiled) -> None:
     numbers = {int(number) for number in re.findall(r"\$(\d+)", statement.sql)}
     assert numbers == set(range(1, len(statement.names) + 1))
     assert "wanted_" not in statement.sql.lower()
-    assert not re.search(r"weighed_terms|each_term|terms_of|best_terms|matched_names", statement.sql.lower())
+    assert not re.search(r"weighed_terms|each_term|terms_of|best_terms|matched_names|_ranks", statement.sql.lower())
     assert set(re.findall(r"\bm_0\.(\w+)", statement.sql)) or "UNNEST" in statement.sql
 
 
@@ -44,12 +44,20 @@ def test_stages(filters: tuple[str, ...]) -> None:
         check(compile_names(filters, matched))
     check(compile_words(filters, ("term", "phrase", "term")))
     check(compile_words(filters, ("term", "moment")))
-    check(compile_fusion(filters))
+    for ranked in (False, True):
+        check(compile_fusion(filters, ranked))
     check(compile_neighbours(filters))
 
 
 def test_statements_without_filters() -> None:
-    for statement in (compile_seeds(), compile_order(), compile_shown(), compile_old_words(("term",)), compile_facts(())):
+    for statement in (
+        compile_seeds(),
+        compile_order(False),
+        compile_order(True),
+        compile_shown(),
+        compile_old_words(("term",)),
+        compile_facts(()),
+    ):
         check(statement)
 
 
@@ -70,6 +78,14 @@ def test_each_term_is_a_column_where_events_are_read_with_their_neighbours() -> 
 def test_names_that_matched_are_gathered_only_when_asked_for() -> None:
     assert "ARRAY_AGG(c.name" in compile_names((), True).sql
     assert "ARRAY_AGG(c.name" not in compile_names((), False).sql
+
+
+def test_ranks_are_gathered_only_when_asked_for() -> None:
+    ranks = ("fts_rank", "entity_rank", "graph_rank", "vector_rank")
+    for plain, ranked in ((compile_fusion((), False), compile_fusion((), True)), (compile_order(False), compile_order(True))):
+        assert [name for name in ranks if f"AS {name}" in ranked.sql] == list(ranks)
+        assert not any(name in plain.sql for name in ranks)
+        assert plain.names == ranked.names
 
 
 def test_a_filter_stands_in_each_place_where_owners_are_chosen() -> None:
