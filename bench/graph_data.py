@@ -2,7 +2,7 @@
 
 In: a server, a project, how many copies of the same graph. Out: `Graph`: its edges, names and head vectors. 100,000 events, 20,000
 entities whose degrees follow Zipf's law, 400,000 participations, threads of forty events, vectors around 300 centres. Copies share
-nothing, so every event and entity keeps its degree: only the size of the project grows.
+nothing, so every event and entity keeps its degree, and every vector those around it: only the size of the project grows.
 """
 
 import time
@@ -36,7 +36,7 @@ FROM generate_series(1, %(events)s - 1) AS n WHERE n / 40 = (n + 1) / 40;
 INSERT INTO next_link (from_id, to_id, source) SELECT n, n + 3, 'topic_segment' FROM generate_series(1, %(events)s - 3, 3) AS n;
 INSERT INTO passage (id, event_id, number, text, words, length) SELECT id, id, 0, summary, '', 0 FROM event;
 UPDATE counter SET events = %(events)s, entities = %(entities)s, passages = %(events)s;
-UPDATE space SET done_through = %(events)s, head_count = %(events)s, counted_at = now() WHERE current;
+UPDATE space SET done_through = %(events)s, head_count = %(events)s, piece_count = 0, page_count = 0, counted_at = now() WHERE current;
 DELETE FROM control.due;
 """
 
@@ -109,15 +109,15 @@ def _vectors() -> Any:
 
 
 def _store(owner: "psycopg.Connection[Any]", graph: Graph) -> None:
-    """Writes the head vectors, copy by copy, each a little apart from its likeness."""
+    """Writes the head vectors, each copy mirrored in its own way: within it all lies as it did, and no copy is near another."""
     chance = np.random.default_rng(13)
     for number in range(graph.copies):
         first = number * EVENTS
         passages = owner.execute(
             "SELECT id, 0, event_id, text_hash FROM passage WHERE id > %s AND id <= %s ORDER BY id", (first, first + EVENTS)
         ).fetchall()
-        moved = graph.vectors.astype(np.float32) + (0.02 * chance.standard_normal(graph.vectors.shape, dtype=np.float32) if number else 0)
-        copy_vectors(owner, f"vector_{graph.space}", passages, moved)
+        mirror = chance.choice(np.array([-1, 1], dtype=np.float32), DIM) if number else 1
+        copy_vectors(owner, f"vector_{graph.space}", passages, graph.vectors.astype(np.float32) * mirror)
 
 
 def _index(owner: "psycopg.Connection[Any]", graph: Graph) -> None:
