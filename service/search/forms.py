@@ -47,10 +47,10 @@ def form_values(query: WordQuery) -> dict[str, Any]:
                 begun[begin] = None
         parts.update(dict.fromkeys((*spellings_of(term.written), *parts_of(term.written, query.languages))))
     return {
-        "lows": list(begun),
-        "highs": [_end_of(begin) for begin in begun],
-        "parts": [*parts, *(() if query.languages else _MARKERS)],
-        "markers": [] if query.languages else list(_MARKERS),
+        "lows": tuple(begun),
+        "highs": tuple(map(_end_of, begun)),
+        "parts": (*parts, *(() if query.languages else _MARKERS)),
+        "markers": () if query.languages else _MARKERS,
         "told": bool(query.languages),
         "present": PRESENT,
     }

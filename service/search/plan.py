@@ -1,6 +1,6 @@
 """From a request to what the stages need, before anything is asked of the database.
 
-In: `SearchRequest`. Out: `SearchPlan`: words and names of the query, filters with their values, the limit, notes.
+In: `SearchRequest`. Out: `SearchPlan`: what the query's text says, filters with their values, the limit, notes.
 """
 
 from collections.abc import Mapping
@@ -12,21 +12,32 @@ from service.errors import TooLong
 from service.memory.scripts import fold_name, normalise
 from service.memory.text import clean_text
 from service.search.parse import MAX_LIMIT, MAX_QUERY, SearchRequest
-from service.search.streams.entity import NameQuery, read_names
-from service.search.word_query import LONGEST_TYPED, WordQuery, read_query
+from service.search.reading import Reading, read_text
+from service.search.streams.entity import NameQuery
+from service.search.word_query import WordQuery
 
 
 class SearchPlan(msgspec.Struct, frozen=True):
-    """`filters` names what the request is held to, `values` holds what they take; `to_embed` is empty when nothing is asked."""
+    """`filters` names what the request is held to, `values` holds what they take."""
 
     request: SearchRequest
-    words: WordQuery
-    names: NameQuery
+    reading: Reading
     filters: tuple[str, ...]
     values: Mapping[str, Any]
     limit: int
-    to_embed: str
     notes: tuple[str, ...]
+
+    @property
+    def words(self) -> WordQuery:
+        return self.reading.words
+
+    @property
+    def names(self) -> NameQuery:
+        return self.reading.names
+
+    @property
+    def to_embed(self) -> str:
+        return self.reading.to_embed
 
     @property
     def name_filters(self) -> tuple[str, ...]:
@@ -41,30 +52,17 @@ def plan_search(request: SearchRequest) -> SearchPlan:
     text = clean_text(request.query)
     if len(normalise(text)) > MAX_QUERY:  # one character may stand for eighteen
         raise TooLong(f"query: at most {MAX_QUERY} characters, also where ligatures are written out.")
-    words = read_query(text)
-    notes: list[str] = []
+    reading = read_text(text)
     limit = min(max(request.limit, 1), MAX_LIMIT)
-    if limit != request.limit:
-        notes.append(f"limit {request.limit} was brought to {limit}; it goes from 1 to {MAX_LIMIT}.")
-    asked = any(character.isalnum() for character in words.plain)
-    if not asked:
-        notes.append("The query only excludes: name what to search for." if words.excluded else "The query holds no words.")
-    elif not words.terms:
-        notes.append("The query holds only stop words: nothing was matched by words.")
-    if words.empty_phrase:
-        notes.append("A quoted phrase that holds only stop words requires nothing.")
-    if words.pasted:
-        notes.append(f"A query of more than {LONGEST_TYPED} words is read as text: its quotes and dashes ask for nothing.")
-    filters, values = _read_filters(request, words)
+    bounded = f"limit {request.limit} was brought to {limit}; it goes from 1 to {MAX_LIMIT}."
+    filters, values = _read_filters(request, reading.words)
     return SearchPlan(
         request=request,
-        words=words,
-        names=read_names(words.plain),
+        reading=reading,
         filters=filters,
         values=values,
         limit=limit,
-        to_embed=words.plain if asked else "",
-        notes=tuple(notes),
+        notes=reading.notes if limit == request.limit else (bounded, *reading.notes),
     )
 
 

@@ -24,7 +24,6 @@ from service.search.compile import (
     compile_shown,
     compile_words,
 )
-from service.search.forms import form_values, looks_for_forms
 from service.search.parse import SearchSettings
 from service.search.plan import SearchPlan
 from service.search.streams.entity import choose_starts, started_values
@@ -67,19 +66,10 @@ def unlimited(stage: Stage) -> Stage:
 
 async def read_facts(stage: Stage) -> Facts:
     """How rare the words are, and which names are spelled exactly."""
-    plan = stage.plan
-    words = {lexeme for term in plan.words.terms if not term.prefix for lexeme in term.lexemes}
-    words.update(lexeme for _, lexeme in plan.names.starts)
-    forms, moments = looks_for_forms(plan.words), plan.words.moments
-    values = {
-        "words": sorted(words),
-        "starts": sorted({term.lexemes[0] for term in plan.words.terms if term.prefix}),
-        "names": list(plan.names.names),
-        "fan": stage.settings.fan,
-        **({**form_values(plan.words), "forms": stage.settings.forms} if forms else {}),
-        **({"ranges": moments.ranges, "counted": stage.settings.max_candidates} if moments else {}),
-    }
-    more = (*(("facts_forms",) if forms else ()), *(("facts_dated",) if moments else ()))
+    reading, dated = stage.plan.reading, stage.plan.words.moments is not None
+    settings = stage.settings
+    values = {**reading.facts, "fan": settings.fan, "forms": settings.forms, "counted": settings.max_candidates}
+    more = (*(("facts_forms",) if reading.facts_forms else ()), *(("facts_dated",) if dated else ()))
     kinds = ("word", "start", "documents", "length", "last", "entity", "tag", "held", "hub", "dated")
     topics: dict[str, dict[Any, Any]] = {name: {} for name in kinds}
     for row in await stage.ask(compile_facts(more), values):
@@ -88,8 +78,8 @@ async def read_facts(stage: Stage) -> Facts:
             topics[topic][number] = key
         else:
             topics[topic][key] = number
-    documents, length, dated = (topics[topic].get(None, 0) for topic in ("documents", "length", "dated"))
-    counted = WordFacts(topics["word"], topics["start"], documents, length, dated)
+    documents, length, of_then = (topics[topic].get(None, 0) for topic in ("documents", "length", "dated"))
+    counted = WordFacts(topics["word"], topics["start"], documents, length, of_then)
     return Facts(counted, topics["last"].get(None, 0), topics["entity"], topics["tag"], tuple(topics["held"]), topics["hub"])
 
 

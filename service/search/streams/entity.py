@@ -47,11 +47,11 @@ class NameQuery(msgspec.Struct, frozen=True):
     def values(self) -> dict[str, Any]:
         """What the statement `names` takes, entities, tags and the pattern excepted."""
         return {
-            "page_names": list(self.page_names),
-            "sessions": list(self.spelled),
-            "uuids": list(self.uuids),
-            "event_ids": list(self.event_ids),
-            "page_ids": list(self.page_ids),
+            "page_names": self.page_names,
+            "sessions": self.spelled,
+            "uuids": self.uuids,
+            "event_ids": self.event_ids,
+            "page_ids": self.page_ids,
             "whole": self.whole,
         }
 

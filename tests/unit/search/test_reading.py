@@ -1,0 +1,57 @@
+"""What a query's text says is read once and kept within bounds."""
+
+import pytest
+
+from service.search import reading
+from service.search.reading import LONGEST_KEPT, MOST_KEPT, read_text
+
+TEXTS = [
+    "where is the adapter",
+    'a "quoted phrase" -excluded',
+    "Wo ist der Vertrag mit Anna?",
+    "缓存是什么",
+    "rare in June",
+    "",
+    "the",
+    "-x1",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_what_is_kept_says_the_same(text: str) -> None:
+    kept = read_text(text)
+    assert read_text(text) is kept
+    reading._read_kept.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    again = read_text(text)
+    assert again is not kept
+    assert again == kept
+
+
+def test_only_so_many_texts_and_no_long_ones_are_kept() -> None:
+    first = read_text("text 0")
+    for number in range(1, MOST_KEPT + 1):
+        read_text(f"text {number}")
+    assert read_text("text 0") is not first
+    long = "x" * (LONGEST_KEPT + 1)
+    assert read_text(long) is not read_text(long)
+    assert read_text(long) == read_text(long)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_nothing_that_is_kept_can_be_changed(text: str) -> None:
+    kept = read_text(text)
+    hash((kept.words, kept.names, kept.to_embed, kept.notes))
+    hash(tuple(kept.facts.items()))
+    with pytest.raises(TypeError):
+        kept.facts["words"] = ()  # type: ignore[index]
+    with pytest.raises(AttributeError):
+        kept.notes = ()  # type: ignore[misc]
+
+
+def test_the_text_alone_tells_what_facts_are_asked() -> None:
+    read = read_text("Vertrag in June 2026")
+    assert read.facts["words"] == ("2026", "june", "vertrag")
+    assert read.facts_forms
+    assert read.facts["ranges"] == "{[2026-06-01 00:00+00,2026-07-01 00:00+00)}"
+    assert "ranges" not in read_text("where is the adapter").facts
+    assert not read_text("where is the adapter").facts_forms
