@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 
 from service.embed.own import OwnProviders, Triple
-from service.embed.provider import EmbeddingProvider, Space, vector_text
+from service.embed.provider import EmbeddingProvider, Space
 from service.embed.query_cache import QueryCache
 
 MakeProvider = Callable[[Space], EmbeddingProvider | None]
@@ -43,7 +43,7 @@ class QueryEmbedder:
 
     async def __call__(self, text: str) -> str:
         """The query's vector as pgvector text; raises `EmbeddingUnavailable`."""
-        return vector_text(await self._cache.query_vector(self._provider, text, self._timeout_s))
+        return await self._cache.query_vector(self._provider, text, self._timeout_s)
 
     async def fitting(self, wanted: Triple | None) -> "QueryEmbedder":
         """The embedder of a project's space; this one where there is none for it."""

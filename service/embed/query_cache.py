@@ -1,7 +1,7 @@
 """Vectors of queries: each asked of a provider once, remembered within bounds, and never waited for too long.
 
-In: a provider, a query and the seconds its caller has. Out: the vector, or `EmbeddingUnavailable` with a reason, upon which a
-search goes on by words.
+In: a provider, a query and the seconds its caller has. Out: the vector as pgvector text, or `EmbeddingUnavailable` with a reason, upon
+which a search goes on by words.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from hashlib import blake2b
 from weakref import WeakKeyDictionary
 
 from service.embed.breaker import Breaker
-from service.embed.provider import EmbeddingProvider, EmbeddingUnavailable, Failed, Vector, checked
+from service.embed.provider import EmbeddingProvider, EmbeddingUnavailable, Failed, checked, vector_text
 from service.observe.embedding import count_embedding_error, count_query
 
 # The provider itself, not its space: two workspaces may reach a model of one name at two addresses, and must not share answers.
@@ -26,12 +26,12 @@ class QueryCache:
         self._size = size
         self._limit_s = limit_s
         self._make_breaker = make_breaker
-        self._vectors: OrderedDict[_Key, Vector] = OrderedDict()
-        self._asked: dict[_Key, asyncio.Task[Vector]] = {}
+        self._vectors: OrderedDict[_Key, str] = OrderedDict()
+        self._asked: dict[_Key, asyncio.Task[str]] = {}
         self._breakers: WeakKeyDictionary[EmbeddingProvider, Breaker] = WeakKeyDictionary()
 
-    async def query_vector(self, provider: EmbeddingProvider, text: str, timeout_s: float) -> Vector:
-        """The vector of a query within `timeout_s` seconds; callers with the same query share one call.
+    async def query_vector(self, provider: EmbeddingProvider, text: str, timeout_s: float) -> str:
+        """The vector of a query within `timeout_s` seconds, as pgvector text; callers with the same query share one call.
 
         Raises `EmbeddingUnavailable` with the reason `timeout`, `unavailable` or `bad_vector`. A call that outlasts its callers
         goes on, and its vector is there for the next one.
@@ -59,7 +59,7 @@ class QueryCache:
         for key in [key for key in self._vectors if key[0] is provider]:
             del self._vectors[key]
 
-    def _ask(self, key: _Key, text: str) -> asyncio.Task[Vector]:
+    def _ask(self, key: _Key, text: str) -> asyncio.Task[str]:
         provider = key[0]
         breaker = self.breaker(provider)
         if not breaker.admits():
@@ -68,7 +68,7 @@ class QueryCache:
         task.add_done_callback(lambda done: self._settle(key, done))
         return task
 
-    async def _call(self, provider: EmbeddingProvider, text: str) -> Vector:
+    async def _call(self, provider: EmbeddingProvider, text: str) -> str:
         breaker, started = self.breaker(provider), time.perf_counter()
         try:
             vector = await self._embed(provider, text)
@@ -83,7 +83,7 @@ class QueryCache:
         count_query(provider.space.provider, time.perf_counter() - started)
         return vector
 
-    async def _embed(self, provider: EmbeddingProvider, text: str) -> Vector:
+    async def _embed(self, provider: EmbeddingProvider, text: str) -> str:
         try:
             async with asyncio.timeout(self._limit_s):
                 vector = checked(await provider.embed_query(text), provider.space.dim)
@@ -95,9 +95,9 @@ class QueryCache:
             raise EmbeddingUnavailable(provider.space, "unavailable") from error
         if isinstance(vector, Failed):
             raise EmbeddingUnavailable(provider.space, "bad_vector")
-        return vector
+        return vector_text(vector)
 
-    def _settle(self, key: _Key, task: asyncio.Task[Vector]) -> None:
+    def _settle(self, key: _Key, task: asyncio.Task[str]) -> None:
         """Keeps the vector; a failure is looked at, as all its callers may have left."""
         del self._asked[key]
         if task.cancelled() or task.exception() is not None:
