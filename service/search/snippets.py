@@ -3,6 +3,7 @@
 In: a passage's text, the query's lexemes. Out: HTML in which only `<mark>` is markup, around the words that match.
 """
 
+import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 from html import escape
@@ -15,6 +16,7 @@ from service.search.word_query import WordQuery
 LENGTH: Final = 260
 MAX_TEXT: Final = 20_000
 
+_BEYOND_ASCII: Final = re.compile(r"[^\x00-\x7f]")
 _Words: TypeAlias = tuple[tuple[int, Word], ...]
 """Words of one token, and where each begins in it."""
 Spans: TypeAlias = tuple[tuple[int, int, str], ...]
@@ -22,16 +24,16 @@ Spans: TypeAlias = tuple[tuple[int, int, str], ...]
 
 
 class Marks(dict[str, Spans]):
-    """What matches in each token, by lexemes and by beginnings of lexemes; told once for all texts of a search.
+    """What matches between two spaces, by lexemes and by beginnings of lexemes; told once for all texts of a search.
 
-    `stubs`: a token in ASCII that matches holds one of them, since stemming cuts a word and changes at most two letters of what is left.
+    `stubs`: a word in ASCII that matches holds one of them.
     """
 
     def __init__(self, lexemes: Collection[str], beginnings: tuple[str, ...] = ()) -> None:
         super().__init__()
         self.lexemes = frozenset(lexemes)
         self.beginnings = beginnings
-        self.stubs = frozenset(lexeme[:-2] or lexeme[:1] for lexeme in (*lexemes, *beginnings))
+        self.stubs = frozenset(map(stub_of, (*lexemes, *beginnings)))
 
     @classmethod
     def of(cls, query: WordQuery) -> "Marks":
@@ -53,18 +55,23 @@ class Marks(dict[str, Spans]):
                     return lexeme
         return None
 
-    def __missing__(self, token: str) -> Spans:
-        """Most tokens match nothing, which a look at their lexemes tells."""
-        words, read = _read_token(token)
-        spans = self[token] = tuple(self._look_at(words)) if self.beginnings or not self.lexemes.isdisjoint(read) else ()
+    def __missing__(self, piece: str) -> Spans:
+        spans = self[piece] = tuple(span for match in TOKEN.finditer(piece) for span in self._look_at(match.start(), match[0]))
         return spans
 
-    def _look_at(self, words: _Words) -> Iterator[tuple[int, int, str]]:
-        for at, word in words:
+    def _look_at(self, start: int, token: str) -> Iterator[tuple[int, int, str]]:
+        """Most tokens match nothing, which a look at their lexemes tells."""
+        words, read = _read_token(token)
+        for at, word in words if self.beginnings or not self.lexemes.isdisjoint(read) else ():
             lexeme = self.find(word)
             if lexeme is not None:
                 longest = word.end if lexeme in self.lexemes else word.start + max(map(len, self.beginnings))
-                yield at + word.start, at + min(word.end, longest), lexeme
+                yield start + at + word.start, start + at + min(word.end, longest), lexeme
+
+
+def stub_of(lexeme: str) -> str:
+    """What each word of this stem begins with: stemming cuts a word and changes the last letter of what is left, of dying (die) two."""
+    return lexeme[:1] if len(lexeme) == 3 and lexeme.endswith("ie") else lexeme[:-1] or lexeme
 
 
 @lru_cache(maxsize=1 << 14)
@@ -95,27 +102,36 @@ def make_snippet(text: str, marks: Marks) -> str:
 def _find_spans(text: str, marks: Marks) -> list[tuple[int, int, str]]:
     """Where the text matches, and which lexeme, in order."""
     normal, origins = normalise_with_origins(text)
-    spans: list[tuple[int, int, str]] = []
-    for at, piece in _find_pieces(text, marks.stubs) if text.isascii() else [(0, normal)]:
-        for match in TOKEN.finditer(piece):
-            for start, end, lexeme in marks[match[0]]:
-                low, high = at + match.start() + start, at + match.start() + end
-                spans.append((origins[low], origins[high], lexeme) if origins else (low, high, lexeme))
-    return sorted(spans)
+    places = _find_places(normal, marks.stubs)
+    spans = [(at + low, at + high, lexeme) for at, end in places.items() for low, high, lexeme in marks[normal[at:end]]]
+    return sorted([(origins[low], origins[high], lexeme) for low, high, lexeme in spans] if origins else spans)
 
 
-def _find_pieces(text: str, stubs: Collection[str]) -> list[tuple[int, str]]:
-    """What stands between two spaces and holds one of the stubs, and where it begins; no token holds a space."""
+def _find_places(text: str, stubs: Collection[str]) -> dict[int, int]:
+    """Where pieces begin and end that stand between two spaces and may match: those with a stub or a letter beyond ASCII.
+
+    No token holds a space.
+    """
     lowered = text.lower()
-    ends: dict[int, int] = {}
+    if len(lowered) != len(text):  # İ is longer when it is small
+        return {0: len(text)}
+    places: dict[int, int] = {}
+
+    def take(at: int) -> int:
+        end = text.find(" ", at)
+        end = len(text) if end < 0 else end
+        places[text.rfind(" ", 0, at) + 1] = end
+        return end
+
     for stub in stubs:
         at = lowered.find(stub)
         while at >= 0:
-            end = lowered.find(" ", at)
-            end = len(text) if end < 0 else end
-            ends[lowered.rfind(" ", 0, at) + 1] = end
-            at = lowered.find(stub, end)
-    return [(start, text[start:end]) for start, end in ends.items()]
+            at = lowered.find(stub, take(at))
+    if not text.isascii():
+        found = _BEYOND_ASCII.search(text)
+        while found:
+            found = _BEYOND_ASCII.search(text, take(found.start()))
+    return places
 
 
 def _choose_window(text: str, spans: list[tuple[int, int, str]]) -> tuple[int, int]:
