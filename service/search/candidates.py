@@ -67,19 +67,21 @@ def unpack(packed: Iterable[Candidates]) -> list[Found]:
 def lift(words: Iterable[Candidates], names: Iterable[Candidates]) -> list[Candidates]:
     """The text matches, of which each project has its pages and its events once, and before them what the query gives by id, path or
     title: no text matches it better."""
-    written = {(part.place, part.is_page): part.written() for part in words}
-    best = max((float(score) for each in written.values() for _, score in each.values()), default=0.0)
+    lifted = {(part.place, part.is_page): part for part in words}
+    best = max((score for part in lifted.values() for score in map(float, part.scores.split(","))), default=0.0)
     for part in names:
         if part.itself:
-            named, mine = part.written(), written.setdefault((part.place, part.is_page), {})
-            for number in map(str, part.itself):
-                passage, score = mine.get(number, named[number])
-                mine[number] = passage, str(best + float(score))
-    lifted: list[Candidates] = []
-    for (place, is_page), each in written.items():
-        passages, scores = (",".join(column) for column in zip(*each.values(), strict=True))
-        lifted.append(Candidates(place, is_page, len(each), ",".join(each), passages, scores))
-    return lifted
+            lifted[part.place, part.is_page] = _lift_part(lifted.get((part.place, part.is_page)), part, best)
+    return list(lifted.values())
+
+
+def _lift_part(words: Candidates | None, names: Candidates, best: float) -> Candidates:
+    written, named = words.written() if words else {}, names.written()
+    for number in map(str, names.itself):
+        passage, score = written.get(number, named[number])
+        written[number] = passage, str(best + float(score))
+    passages, scores = (",".join(column) for column in zip(*written.values(), strict=True))
+    return Candidates(names.place, names.is_page, len(written), ",".join(written), passages, scores)
 
 
 def rank_apart(packed: Iterable[Candidates], groups: Mapping[int, int]) -> list[Candidates]:

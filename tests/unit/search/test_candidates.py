@@ -44,6 +44,12 @@ def test_what_is_named_comes_first() -> None:
     assert unpack(lift([], pack(names[2:3]))) == [Found(1, False, 9, None, 0.25)]
 
 
+def test_lists_without_anything_named_stay_as_they_are() -> None:
+    words = pack([Found(1, True, 1, 10, 3.0), Found(1, False, 2, 20, 2.0), Found(2, True, 2, 21, 0.5)])
+    lifted = lift(words, pack([Found(1, True, 1, None, 1.0, ("a.md",), itself=True)]))
+    assert [part is before for part, before in zip(lifted, words, strict=True)] == [True, False, True]
+
+
 def test_ranks_stand_for_scores_each_within_its_group() -> None:
     """Pages first among equals, then earlier projects, then higher ids, as everywhere."""
     found = [
