@@ -49,8 +49,8 @@ def form_values(query: WordQuery) -> dict[str, Any]:
     return {
         "lows": tuple(begun),
         "highs": tuple(map(_end_of, begun)),
-        "parts": (*parts, *(() if query.languages else _MARKERS)),
-        "markers": () if query.languages else _MARKERS,
+        "parts": " ".join((*parts, *(() if query.languages else _MARKERS))),
+        "markers": "" if query.languages else " ".join(_MARKERS),
         "told": bool(query.languages),
         "present": PRESENT,
     }

@@ -76,6 +76,6 @@ def _fact_values(words: WordQuery, names: NameQuery) -> dict[str, Any]:
     return {
         "words": tuple(sorted(lexemes)),
         "starts": tuple(sorted({term.lexemes[0] for term in words.terms if term.prefix})),
-        "names": names.names,
+        "names": "\n".join(names.names),
         **({"ranges": words.moments.ranges} if words.moments else {}),
     }

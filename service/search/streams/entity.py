@@ -47,8 +47,8 @@ class NameQuery(msgspec.Struct, frozen=True):
     def values(self) -> dict[str, Any]:
         """What the statement `names` takes, entities, tags and the pattern excepted."""
         return {
-            "page_names": self.page_names,
-            "sessions": self.spelled,
+            "page_names": "\n".join(self.page_names),
+            "sessions": "\n".join(self.spelled),
             "uuids": self.uuids,
             "event_ids": self.event_ids,
             "page_ids": self.page_ids,

@@ -1,6 +1,7 @@
 -- The stages of memory_query. `:name` is a value, bound when the statement is compiled (service/search/compile.py), which also puts
 -- the request's filters where `wanted_event(id)` and `wanted_page(id)` stand, and the query's terms where `weighed_terms()` (their sum), `each_term()`,
--- `terms_of(…)`, `sum_terms(…)` and `best_terms()` stand.
+-- `terms_of(…)`, `sum_terms(…)` and `best_terms()` stand. Long lists come as one text, names as its lines and words as its words: the driver looks
+-- at each item of an array several times. They are cut up in a subquery, which runs once, not for each row.
 
 -- name: facts
 -- What ranking needs to know before it begins: how rare the query's words are, which names it spells exactly, which tags it is held to.
@@ -14,9 +15,10 @@ FROM m_0.counter AS c CROSS JOIN LATERAL (VALUES ('documents', c.documents), ('l
 UNION ALL
 SELECT v.topic, v.key, v.number
 FROM m_0.entity AS e CROSS JOIN LATERAL (VALUES ('entity', e.folded, e.id), ('hub', e.name, e.event_count)) AS v (topic, key, number)
-WHERE e.folded = ANY(:names::text[]) AND (v.topic = 'entity' OR e.event_count > :fan::bigint)
+WHERE e.folded = ANY((SELECT string_to_array(:names::text, chr(10)))::text[]) AND (v.topic = 'entity' OR e.event_count > :fan::bigint)
 UNION ALL
-SELECT 'tag' AS topic, t.folded AS key, t.id AS number FROM m_0.tag AS t WHERE t.folded = ANY(:names::text[]) OR split_part(t.folded, '/', -1) = ANY(:names::text[])
+SELECT 'tag' AS topic, t.folded AS key, t.id AS number FROM m_0.tag AS t WHERE t.folded = ANY((SELECT string_to_array(:names::text, chr(10)))::text[])
+    OR split_part(t.folded, '/', -1) = ANY((SELECT string_to_array(:names::text, chr(10)))::text[])
 UNION ALL
 SELECT DISTINCT 'held' AS topic, NULL AS key, t.id AS number
 FROM unnest(:tags::text[]) AS w (name) JOIN m_0.tag AS t ON t.folded = w.name OR split_part(t.folded, '/', -1) = w.name OR starts_with(t.folded, w.name || '/');
@@ -34,11 +36,11 @@ FROM (
         ) AS f
     WHERE starts_with(f.word, b.low)
     UNION ALL
-    SELECT x.word, x.df FROM m_0.lexeme AS x WHERE x.word = ANY(:parts::text[])
+    SELECT x.word, x.df FROM m_0.lexeme AS x WHERE x.word = ANY((SELECT string_to_array(:parts::text, ' '))::text[])
 ) AS l
 WHERE :told::boolean OR (
     SELECT max(x.df) >= :present::double precision * (SELECT c.documents FROM m_0.counter AS c)
-    FROM m_0.lexeme AS x WHERE x.word = ANY(:markers::text[])
+    FROM m_0.lexeme AS x WHERE x.word = ANY((SELECT string_to_array(:markers::text, ' '))::text[])
 );
 
 -- name: facts_dated
@@ -180,7 +182,7 @@ WITH started AS MATERIALIZED (
 ), session_named AS MATERIALIZED (
     SELECT s.name, (SELECT count(*) FROM (SELECT FROM m_0.event AS e WHERE e.session = s.name LIMIT :fan::bigint) AS e) AS carried
     FROM (
-        SELECT n.name FROM m_0.session AS n WHERE n.name = ANY(:sessions::text[])
+        SELECT n.name FROM m_0.session AS n WHERE n.name = ANY((SELECT string_to_array(:sessions::text, chr(10)))::text[])
         UNION
         SELECT n.name FROM m_0.session AS n WHERE n.uuid = ANY(:uuids::uuid[])
     ) AS s
@@ -216,7 +218,7 @@ WITH started AS MATERIALIZED (
         SELECT p.id, p.path AS name, 1 AS carried, true AS itself FROM m_0.page AS p WHERE p.id = ANY(:page_ids::bigint[])
         UNION
         SELECT p.id, p.path AS name, 1 AS carried, true AS itself
-        FROM unnest(:page_names::text[]) AS w (name)
+        FROM unnest(string_to_array(:page_names::text, chr(10))) AS w (name)
             CROSS JOIN LATERAL (SELECT x.id, x.path FROM m_0.page AS x WHERE x.names @> ARRAY[w.name] OFFSET 0) AS p
     )
 )

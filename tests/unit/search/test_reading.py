@@ -1,6 +1,8 @@
 """What a query's text says is read once and kept within bounds."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from service.search import reading
 from service.search.reading import LONGEST_KEPT, MOST_KEPT, read_text
@@ -55,3 +57,14 @@ def test_the_text_alone_tells_what_facts_are_asked() -> None:
     assert read.facts["ranges"] == "{[2026-06-01 00:00+00,2026-07-01 00:00+00)}"
     assert "ranges" not in read_text("where is the adapter").facts
     assert not read_text("where is the adapter").facts_forms
+
+
+@given(st.text(max_size=80))
+def test_lists_that_go_as_one_text_come_apart_again(text: str) -> None:
+    """Names are lines, words stand between spaces."""
+    read = read_text(text)
+    values = {**read.facts, **read.names.values()}
+    for name, items in (("names", read.names.names), ("sessions", read.names.spelled), ("page_names", read.names.page_names)):
+        assert tuple(values[name].split("\n") if values[name] else ()) == items
+    if read.facts_forms:
+        assert all(part.isalpha() for name in ("parts", "markers") for part in read.facts[name].split(" ") if part)
