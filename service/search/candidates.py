@@ -30,16 +30,17 @@ class Candidates(msgspec.Struct, frozen=True):
     names: Sequence[Sequence[str]] = ()
     itself: tuple[int, ...] = ()
 
-    def written(self) -> dict[str, tuple[str, str]]:
-        """Passage and score of each id, as they are written."""
-        return dict(zip(self.ids.split(","), zip(self.passages.split(","), self.scores.split(","), strict=True), strict=True))
+    def columns(self) -> tuple[list[str], list[str], list[str]]:
+        """Ids, passages and scores, as they are written."""
+        return self.ids.split(","), self.passages.split(","), self.scores.split(",")
 
     def unpack(self) -> list[Found]:
         """Each candidate by itself."""
-        passages = [None if text == _NONE else int(text) for text in self.passages.split(",")]
+        ids, passages, scores = self.columns()
+        given = [None if text == _NONE else int(text) for text in passages]
         names = [tuple(each) for each in self.names] or [()] * self.count
-        columns = zip(map(int, self.ids.split(",")), passages, map(float, self.scores.split(",")), names, strict=True)
-        return [Found(self.place, self.is_page, *column, itself=column[0] in self.itself) for column in columns]
+        rows = zip(map(int, ids), given, map(float, scores), names, strict=True)
+        return [Found(self.place, self.is_page, *row, itself=row[0] in self.itself) for row in rows]
 
 
 def read_packed(place: int, rows: Iterable[Mapping[str, Any]]) -> list[Candidates]:
@@ -68,7 +69,7 @@ def lift(words: Iterable[Candidates], names: Iterable[Candidates]) -> list[Candi
     """The text matches, of which each project has its pages and its events once, and before them what the query gives by id, path or
     title: no text matches it better."""
     lifted = {(part.place, part.is_page): part for part in words}
-    best = max((score for part in lifted.values() for score in map(float, part.scores.split(","))), default=0.0)
+    best = max((max(map(float, part.scores.split(","))) for part in lifted.values()), default=0.0)
     for part in names:
         if part.itself:
             lifted[part.place, part.is_page] = _lift_part(lifted.get((part.place, part.is_page)), part, best)
@@ -76,12 +77,16 @@ def lift(words: Iterable[Candidates], names: Iterable[Candidates]) -> list[Candi
 
 
 def _lift_part(words: Candidates | None, names: Candidates, best: float) -> Candidates:
-    written, named = words.written() if words else {}, names.written()
+    ids, passages, scores = words.columns() if words else ([], [], [])
+    named = names.columns()
     for number in map(str, names.itself):
-        passage, score = written.get(number, named[number])
-        written[number] = passage, str(best + float(score))
-    passages, scores = (",".join(column) for column in zip(*written.values(), strict=True))
-    return Candidates(names.place, names.is_page, len(written), ",".join(written), passages, scores)
+        if number not in ids:
+            at = named[0].index(number)
+            for column, more in zip((ids, passages, scores), named, strict=True):
+                column.append(more[at])
+        at = ids.index(number)
+        scores[at] = str(best + float(scores[at]))
+    return Candidates(names.place, names.is_page, len(ids), ",".join(ids), ",".join(passages), ",".join(scores))
 
 
 def rank_apart(packed: Iterable[Candidates], groups: Mapping[int, int]) -> list[Candidates]:
