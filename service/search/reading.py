@@ -72,7 +72,7 @@ def _notes(words: WordQuery, *, asked: bool) -> list[str]:
 
 def _fact_values(words: WordQuery, names: NameQuery) -> dict[str, Any]:
     lexemes = {lexeme for term in words.terms if not term.prefix for lexeme in term.lexemes}
-    lexemes.update(lexeme for _, lexeme in names.starts)
+    lexemes.update(start.lexeme for start in names.starts)
     return {
         "words": tuple(sorted(lexemes)),
         "starts": tuple(sorted({term.lexemes[0] for term in words.terms if term.prefix})),

@@ -5,6 +5,7 @@ In: a query as people and agents write it. Out: `WordQuery`, whose terms are wri
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Final
 
 import msgspec
@@ -27,7 +28,7 @@ _GRAMMAR: Final = 0.3  # of its weight that a pair of hiragana counts: mostly an
 _ONE_CHARACTER: Final = re.compile(rf"[{UNSPACED}]")
 
 
-class Term(msgspec.Struct, frozen=True):
+class Term(msgspec.Struct, frozen=True, dict=True):
     """What a query asks for: one lexeme, or several at given distances from the first; `prefix` for their beginnings.
 
     `written` is the word as it stood, folded; `forms` are lexemes as good as the one; `share` is the part of its weight that counts,
@@ -42,9 +43,9 @@ class Term(msgspec.Struct, frozen=True):
     share: float = 1.0
     beside: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def tsquery(self) -> str:
-        """The term as a tsquery literal."""
+        """The term as a tsquery literal, which each search with the term takes twice."""
         if self.forms:
             return " | ".join(map(quote, (*self.lexemes, *self.forms)))
         words = [quote(lexeme) + (":*" if self.prefix else "") for lexeme in self.lexemes]

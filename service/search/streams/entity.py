@@ -27,18 +27,33 @@ _NO_WORD: Final = re.compile(r"([^\w\s])")
 _WILD: Final = re.compile(r"([\\%_])")
 _BINDING: Final = STOP_WORDS | bind(BINDING)  # no name is meant by its article
 _BETWEEN: Final = r"[\u0001-/:-@\[-`{-\u00bf\u2000-\u206f\u3000-\u3020]"  # the words of a name, here and where `entity.words` is made
+_BOUNDS: Final = re.compile(_BETWEEN)
+
+
+class Start(msgspec.Struct, frozen=True):
+    """A word that a name may begin with, or a word within it, as each way of looking for it has it; `lexeme` tells how rare it is."""
+
+    word: str
+    lexeme: str
+    tsquery: str
+    like: str
+    pattern: str
+
+    @classmethod
+    def of(cls, word: str, lexeme: str) -> "Start":
+        """A tsquery for names that have the words of a text, the last of them perhaps longer; patterns for LIKE and for `~`."""
+        pieces = [quote(piece) for piece in _BOUNDS.split(word) if piece]
+        tsquery = f"({' & '.join(pieces)}:*)" if pieces else ""
+        return cls(word, lexeme, tsquery, "%" + _WILD.sub(r"\\\1", word) + "%", _NO_WORD.sub(r"\\\1", word))
 
 
 class NameQuery(msgspec.Struct, frozen=True):
-    """`names` are folded spellings that may be an entity or a tag, `page_names` a page; `spelled` are raw, for sessions and paths.
-
-    `starts` are the words that a name may begin with, or a word within it, by the lexeme that tells how rare each is.
-    """
+    """`names` are folded spellings that may be an entity or a tag, `page_names` a page; `spelled` are raw, for sessions and paths."""
 
     names: tuple[str, ...]
     page_names: tuple[str, ...]
     spelled: tuple[str, ...]
-    starts: tuple[tuple[str, str], ...]
+    starts: tuple[Start, ...]
     event_ids: tuple[int, ...]
     page_ids: tuple[int, ...]
     uuids: tuple[uuid.UUID, ...]
@@ -77,27 +92,20 @@ def read_names(text: str) -> NameQuery:
     )
 
 
-def choose_starts(query: NameQuery, named: Iterable[str], frequencies: Mapping[str, int]) -> list[str]:
+def choose_starts(query: NameQuery, named: Iterable[str], frequencies: Mapping[str, int]) -> list[Start]:
     """The query's rarest words, those of exactly matched names excepted: names may begin like them, or have a word that does."""
     taken = {word for name in named for word in name.split()}
-    left = [(frequencies.get(lexeme, 0), start) for start, lexeme in query.starts if start not in taken]
-    return [start for _, start in sorted(left)[:MAX_STARTS]]
+    left = [start for start in query.starts if start.word not in taken]
+    return sorted(left, key=lambda start: (frequencies.get(start.lexeme, 0), start.word))[:MAX_STARTS]
 
 
-def started_values(starts: Sequence[str]) -> dict[str, Any]:
+def started_values(starts: Sequence[Start]) -> dict[str, Any]:
     """The words of names as a tsquery, patterns for LIKE, which is quick, and one for the bounds of words, asked of what these find."""
-    words = "|".join(_NO_WORD.sub(r"\\\1", start) for start in starts)
     return {
-        "starts": " | ".join(filter(None, map(_begin, starts))) or None,
-        "pieces": ["%" + _WILD.sub(r"\\\1", start) + "%" for start in starts],
-        "pattern": f"(^|{_BETWEEN})({words})",
+        "starts": " | ".join(start.tsquery for start in starts if start.tsquery) or None,
+        "pieces": [start.like for start in starts],
+        "pattern": f"(^|{_BETWEEN})({'|'.join(start.pattern for start in starts)})",
     }
-
-
-def _begin(start: str) -> str:
-    """A tsquery for names that have the words of a text, the last of them perhaps longer."""
-    pieces = [quote(piece) for piece in re.split(_BETWEEN, start) if piece]
-    return f"({' & '.join(pieces)}:*)" if pieces else ""
 
 
 def _runs(words: list[str]) -> Iterable[str]:
@@ -117,7 +125,7 @@ def _pieces(word: str) -> Iterable[str]:
                 yield run[start : start + size]
 
 
-def _starts(words: list[str]) -> tuple[tuple[str, str], ...]:
+def _starts(words: list[str]) -> tuple[Start, ...]:
     starts: dict[str, str] = {}
     for word in words:
         folded = fold_name(word)
@@ -125,7 +133,7 @@ def _starts(words: list[str]) -> tuple[tuple[str, str], ...]:
         lexeme = analyse_word(word) if long and len(folded) <= 100 and fold_word(word) not in _BINDING else None
         if lexeme:
             starts.setdefault(folded, lexeme)
-    return tuple(starts.items())
+    return tuple(Start.of(word, lexeme) for word, lexeme in starts.items())
 
 
 def _uuids(words: list[str]) -> tuple[uuid.UUID, ...]:

@@ -1,5 +1,6 @@
 """Which language a query is in, and the forms of its words."""
 
+import msgspec
 import pytest
 
 from service.memory.words import analyse_word
@@ -95,5 +96,8 @@ def test_umlauts_written_out_and_parts() -> None:
 
 
 def test_terms_without_forms_are_as_before() -> None:
-    assert Term(("a",)).tsquery == "'a'"
+    term = Term(("a",))
+    assert term.tsquery == "'a'"
+    assert msgspec.structs.replace(term, forms=("b",)).tsquery == "'a' | 'b'"
+    assert term == Term(("a",))
     assert read_query('"der Vertrag" mit der Bank').phrases[0].tsquery == "'der' <1> 'vertrag'"

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from service.search.parse import SearchSettings
-from service.search.streams.entity import choose_starts, read_names, started_values
+from service.search.streams.entity import Start, choose_starts, read_names, started_values
 from service.search.streams.fts import WordFacts, limit_candidates, plan_words
 from service.search.word_query import Term, WordQuery, read_query
 
@@ -106,8 +106,8 @@ def test_many_words_are_bounded() -> None:
 def test_the_rarest_words_may_begin_names() -> None:
     names = read_names("often rare ledger service always")
     frequencies = {"often": 900, "rare": 2, "alway": 1_000}
-    assert choose_starts(names, ["ledger service"], frequencies) == ["rare", "often", "always"]
-    values = started_values(["a%b", "c.d", "o'x"])
+    assert [start.word for start in choose_starts(names, ["ledger service"], frequencies)] == ["rare", "often", "always"]
+    values = started_values([Start.of(word, word) for word in ("a%b", "c.d", "o'x")])
     assert values["pieces"] == [r"%a\%b%", "%c.d%", "%o'x%"]
     assert values["starts"] == "('a' & 'b':*) | ('c' & 'd':*) | ('o' & 'x':*)"
     assert values["pattern"].endswith(r"])(a\%b|c\.d|o\'x)")
