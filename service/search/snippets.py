@@ -56,17 +56,20 @@ class Marks(dict[str, Spans]):
         return None
 
     def __missing__(self, piece: str) -> Spans:
-        spans = self[piece] = tuple(span for match in TOKEN.finditer(piece) for span in self._look_at(match.start(), match[0]))
+        spans = self[piece] = tuple(self._look_at(piece))
         return spans
 
-    def _look_at(self, start: int, token: str) -> Iterator[tuple[int, int, str]]:
-        """Most tokens match nothing, which a look at their lexemes tells."""
-        words, read = _read_token(token)
-        for at, word in words if self.beginnings or not self.lexemes.isdisjoint(read) else ():
-            lexeme = self.find(word)
-            if lexeme is not None:
-                longest = word.end if lexeme in self.lexemes else word.start + max(map(len, self.beginnings))
-                yield start + at + word.start, start + at + min(word.end, longest), lexeme
+    def _look_at(self, piece: str) -> Iterator[tuple[int, int, str]]:
+        for match in TOKEN.finditer(piece):
+            words, read = _read_token(match[0])
+            if not self.beginnings and self.lexemes.isdisjoint(read):
+                continue  # as of most tokens
+            for at, word in words:
+                lexeme = self.find(word)
+                if lexeme is not None:
+                    start = match.start() + at
+                    longest = word.end if lexeme in self.lexemes else word.start + max(map(len, self.beginnings))
+                    yield start + word.start, start + min(word.end, longest), lexeme
 
 
 def stub_of(lexeme: str) -> str:

@@ -8,6 +8,7 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -90,8 +91,9 @@ def _name(embed: QueryEmbedder) -> str:
     return f"{embed.space.provider} ({embed.space.model})"
 
 
+@lru_cache(maxsize=256)
 def _is_usable(vector: str, dim: int) -> bool:
-    """The right size, all finite, not all zero."""
+    """The right size, all finite, not all zero; looked at once, since embedders remember what they gave."""
     try:
         values = msgspec.json.decode(vector, type=list[float])
     except (msgspec.DecodeError, TypeError):
