@@ -89,14 +89,15 @@ def make_snippet(text: str, marks: Marks) -> str:
     text = text[:MAX_TEXT]
     spans = _find_spans(text, marks)
     start, end = _choose_window(text, spans)
+    write = str if escape(text[start:end]) == text[start:end] else escape  # most texts hold nothing to escape
     pieces = ["…"] if start > 0 else []
     at = start
     for low, high in _join_spans(spans):
         low, high = max(low, at), min(high, end)
         if low < high:
-            pieces += [escape(text[at:low]), "<mark>", escape(text[low:high]), "</mark>"]
+            pieces += [write(text[at:low]), "<mark>", write(text[low:high]), "</mark>"]
             at = high
-    pieces.append(escape(text[at:end]))
+    pieces.append(write(text[at:end]))
     if end < len(text):
         pieces.append("…")
     return "".join(pieces).strip()
