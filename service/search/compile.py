@@ -15,7 +15,12 @@ from sqlglot import exp
 from service.db.queries import load
 
 _DIALECT: Final = "postgres"
-_RANKS: Final = ("fused_ranks", "refused_ranks")
+_EXPLAINING: Final = {
+    "matched_names": "search",
+    "all_matched": "search",
+    "fused_ranks": "search_fusion",
+    "refused_ranks": "search_fusion",
+}
 _READ_ONCE: Final = ("candidate", "neighbour", "chosen")  # kept nowhere in between
 
 
@@ -52,13 +57,9 @@ def compile_words(filters: tuple[str, ...], terms: tuple[str, ...]) -> Compiled:
 
 
 @cache
-def compile_names(filters: tuple[str, ...], matched: bool) -> Compiled:
-    """The statement `names`, with the names that matched or without."""
-    query = _part("search", "names")
-    for call in list(query.find_all(exp.Anonymous)):
-        if call.name == "matched_names":
-            call.replace(_part("search", "matched").selects[0].unalias() if matched else exp.null())
-    return _finish(_pack(query, "packed_names"), filters)
+def compile_names(filters: tuple[str, ...], explained: bool) -> Compiled:
+    """The statement `names`; `explained`: with the names that matched."""
+    return _finish(_explain(_pack(_part("search", "names"), "packed_names"), explained), filters)
 
 
 @cache
@@ -116,19 +117,19 @@ def _column(at: int) -> str:
 
 
 @cache
-def compile_fusion(filters: tuple[str, ...], ranked: bool) -> Compiled:
+def compile_fusion(filters: tuple[str, ...], explained: bool) -> Compiled:
     """For one project: the graph's neighbours, the fused order and what is shown, in one statement over the streams' candidates.
 
-    `ranked`: with the rank in each stream.
+    `explained`: with the rank in each stream.
     """
     parts = ("candidate", "fused", "seed", "shared", "edge", "neighbour", "refused", "chosen")
-    return _finish(_rank(_with("shown", parts), ranked), filters)
+    return _finish(_explain(_with("shown", parts), explained), filters)
 
 
 @cache
 def compile_seeds() -> Compiled:
     """For several projects: where the graph stream starts."""
-    return _finish(_rank(_with("seed", ("candidate", "fused")), False), ())
+    return _finish(_explain(_with("seed", ("candidate", "fused")), False), ())
 
 
 @cache
@@ -138,9 +139,9 @@ def compile_neighbours(filters: tuple[str, ...]) -> Compiled:
 
 
 @cache
-def compile_order(ranked: bool) -> Compiled:
-    """For several projects: the fused order over the candidates of all streams; `ranked` as above."""
-    return _finish(_rank(_with("chosen", ("candidate", "refused"), refused="fused"), ranked), ())
+def compile_order(explained: bool) -> Compiled:
+    """For several projects: the fused order over the candidates of all streams; `explained` as above."""
+    return _finish(_explain(_with("chosen", ("candidate", "refused"), refused="fused"), explained), ())
 
 
 @cache
@@ -165,15 +166,16 @@ def _with(name: str, parts: tuple[str, ...], **instead: str) -> exp.Query:
     return query
 
 
-def _rank(query: exp.Query, ranked: bool) -> exp.Query:
-    """The rank in each stream where `fused_ranks()` and `refused_ranks()` stand, or nothing."""
+def _explain(query: exp.Query, explained: bool) -> exp.Query:
+    """The columns that only an explanation shows, each part of them where a call of its name stands, or nothing."""
     for select in query.find_all(exp.Select):
         columns: list[exp.Expr] = []
         for each in select.expressions:
-            if isinstance(each, exp.Anonymous) and each.name in _RANKS:
-                columns += _part("search_fusion", each.name).selects if ranked else []
-            else:
+            topic = _EXPLAINING.get(each.name) if isinstance(each, exp.Anonymous) else None
+            if topic is None:
                 columns.append(each)
+            elif explained:
+                columns += _part(topic, each.name).selects
         select.set("expressions", columns)
     return query
 

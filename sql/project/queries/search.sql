@@ -1,6 +1,6 @@
 -- The stages of memory_query. `:name` is a value, bound when the statement is compiled (service/search/compile.py), which also puts
 -- the request's filters where `wanted_event(id)` and `wanted_page(id)` stand, and the query's terms where `weighed_terms()` (their sum), `each_term()`,
--- `terms_of(…)`, `sum_terms(…)` and `best_terms()` stand. Long lists come as one text, names as its lines and words as its words: the driver looks
+-- `terms_of(…)`, `sum_terms(…)` and `best_terms()` stand; what is only explained where `matched_names()` and `all_matched()` stand. Long lists come as one text, names as its lines and words as its words: the driver looks
 -- at each item of an array several times. They are cut up in a subquery, which runs once, not for each row.
 
 -- name: facts
@@ -125,9 +125,13 @@ WHERE p.words @@ (SELECT :candidates::text::tsquery)
     AND NOT EXISTS (SELECT 1 FROM unnest(:required::text[]) AS q (phrase) WHERE NOT p.words @@ q.phrase::tsquery)
     AND NOT EXISTS (SELECT 1 FROM unnest(:refused::text[]) AS q (phrase) WHERE p.words @@ q.phrase::tsquery);
 
--- name: matched
+-- name: matched_names
 -- The rarest names by which an event or page is found, where they are asked for.
 SELECT (array_agg(c.name ORDER BY c.carried, c.name))[1:10] AS matched FROM carried AS c;
+
+-- name: all_matched
+-- The same of all candidates, in their order.
+SELECT json_agg(r.matched)::text AS matched FROM stream AS r;
 
 -- name: term
 -- What one lexeme adds to a passage's score: a single lexeme's ts_rank saturates as it comes again.
@@ -224,14 +228,14 @@ WITH started AS MATERIALIZED (
 )
 (
     SELECT false AS is_page, c.id, sum(1.0::double precision / c.carried ORDER BY c.carried) AS score,
-        matched_names(c) AS matched, bool_or(c.itself) AS itself
+        bool_or(c.itself) AS itself, matched_names()
     FROM carried_event AS c WHERE c.carried > 0 AND wanted_event(c.id)
     GROUP BY c.id ORDER BY 3 DESC, 2 DESC LIMIT :stream_size::bigint
 )
 UNION ALL
 (
     SELECT true AS is_page, c.id, sum(1.0::double precision / c.carried ORDER BY c.carried) AS score,
-        matched_names(c) AS matched, bool_or(c.itself) AS itself
+        bool_or(c.itself) AS itself, matched_names()
     FROM carried_page AS c WHERE c.carried > 0 AND wanted_page(c.id)
     GROUP BY c.id ORDER BY 3 DESC, 2 DESC LIMIT :stream_size::bigint
 );
@@ -333,7 +337,7 @@ FROM stream AS r GROUP BY r.is_page;
 -- name: packed_names
 -- The same for names: which of them the query gives by id, path or title, and what matched, where that is asked for.
 SELECT r.is_page, count(*) AS number, string_agg(r.id::text, ',') AS ids, string_agg('NULL', ',') AS passages,
-    string_agg(r.score::text, ',') AS scores, array_agg(r.id) FILTER (WHERE r.itself) AS itself, json_agg(r.matched) FILTER (WHERE NOT r.matched IS NULL)::text AS matched
+    string_agg(r.score::text, ',') AS scores, array_agg(r.id) FILTER (WHERE r.itself) AS itself, all_matched()
 FROM stream AS r GROUP BY r.is_page;
 
 -- name: packed_near
