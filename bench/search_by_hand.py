@@ -208,7 +208,9 @@ def names(values: Mapping[str, Any]) -> Statement:
     """What carries the names that a question spells or begins."""
     taken = ("entities", "starts", "pattern", "tag_ids", "pieces", "sessions", "uuids", "event_ids", "page_ids", "page_names")
     sql = _NAMES.format(started=_SETTINGS.started, fan=_SETTINGS.fan, limit=_LIMIT)
-    return Statement(sql, [values[name] for name in taken])
+    # Ours takes some lists as one text, a line an item.
+    lists = {name: values[name].split("\n") if values[name] else [] for name in ("sessions", "page_names")}
+    return Statement(sql, [{**values, **lists}[name] for name in taken])
 
 
 def near(values: Mapping[str, Any], table: str) -> Statement:
