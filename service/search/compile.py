@@ -122,14 +122,14 @@ def compile_fusion(filters: tuple[str, ...], explained: bool) -> Compiled:
 
     `explained`: with the rank in each stream.
     """
-    parts = ("candidate", "fused", "seed", "shared", "edge", "neighbour", "refused", "chosen")
-    return _finish(_explain(_with("shown", parts), explained), filters)
+    parts = ("list", "candidate", "fused", "seed", "shared", "edge", "neighbour", "refused", "chosen")
+    return _finish(_explain(_without_places(_with("shown", parts)), explained), filters)
 
 
 @cache
 def compile_seeds() -> Compiled:
     """For several projects: where the graph stream starts."""
-    return _finish(_explain(_with("seed", ("candidate", "fused")), False), ())
+    return _finish(_explain(_with("seed", ("list", "candidate", "fused")), False), ())
 
 
 @cache
@@ -141,7 +141,7 @@ def compile_neighbours(filters: tuple[str, ...]) -> Compiled:
 @cache
 def compile_order(explained: bool) -> Compiled:
     """For several projects: the fused order over the candidates of all streams; `explained` as above."""
-    return _finish(_explain(_with("chosen", ("candidate", "refused"), refused="fused"), explained), ())
+    return _finish(_explain(_with("chosen", ("list", "candidate", "refused"), refused="fused"), explained), ())
 
 
 @cache
@@ -163,6 +163,14 @@ def _with(name: str, parts: tuple[str, ...], **instead: str) -> exp.Query:
     for part in parts:
         source = _part("search_fusion", instead.get(part, part))
         query = query.with_(part, as_=source, materialized=None if part in _READ_ONCE else True, copy=False)
+    return query
+
+
+def _without_places(query: exp.Query) -> exp.Query:
+    """Nothing is shown, grouped or ordered by its project, which is one; a column more is a twentieth of the fusion."""
+    for clause in query.find_all(exp.Select, exp.Group, exp.Order):
+        named = [(each.this if isinstance(each, exp.Ordered) else each, each) for each in clause.expressions]
+        clause.set("expressions", [each for column, each in named if column.alias_or_name != "place"])
     return query
 
 

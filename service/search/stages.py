@@ -117,7 +117,7 @@ async def fuse_one(stage: Stage, found: Mapping[Stream, Sequence[Candidates]], h
     """For one project: neighbours, fusion and what is shown, in one statement."""
     values = {**candidate_values(found), **fusion_values(stage.settings), **graph_values(stage.settings), "take": take, "held": held}
     rows = await stage.ask(compile_fusion(stage.plan.filters, stage.plan.request.explain), values)
-    return [_chosen(row, row, tuple(row["via"]) if row["via"] else None) for row in rows]
+    return [_chosen(stage.place, row, row, tuple(row["via"]) if row["via"] else None) for row in rows]
 
 
 async def find_seeds(stage: Stage, found: Mapping[Stream, Sequence[Candidates]]) -> list[Seed]:
@@ -151,13 +151,13 @@ async def show(stage: Stage, rows: Sequence[Any], graph: Mapping[tuple[int, bool
     hits: list[Chosen] = []
     for row in shown:
         step = graph.get((stage.place, row["is_page"], row["id"]))
-        hits.append(_chosen(mine[row["is_page"], row["id"]], row, step.names if step else None))
+        hits.append(_chosen(stage.place, mine[row["is_page"], row["id"]], row, step.names if step else None))
     return hits
 
 
-def _chosen(order: Any, row: Any, via: tuple[str, ...] | None) -> Chosen:
+def _chosen(place: int, order: Any, row: Any, via: tuple[str, ...] | None) -> Chosen:
     return Chosen(
-        place=order["place"],
+        place=place,
         is_page=order["is_page"],
         id=order["id"],
         fused=order["fused"],

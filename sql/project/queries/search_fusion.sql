@@ -1,16 +1,23 @@
 -- The parts of the last stage; compile.py joins them: ranks within the streams, the graph's neighbours of the first, the fused order,
 -- what is shown. Streams: 1 words, 2 names, 3 graph, 4 vectors. Where `…_ranks()` stands, the columns of the part of that name come, or none.
 
+-- name: list
+-- The lists of candidates: for each stream and project those of pages and those of events.
+SELECT l.* FROM unnest(:streams::integer[], :places::integer[], :pages::boolean[], :ids::text[], :passages::text[], :scores::text[])
+    AS l (stream, place, is_page, ids, passages, scores);
+
 -- name: candidate
--- What the streams found, ranked within each stream from 1; `place` numbers the projects. The lists come as text, as the streams gave them.
-SELECT c.stream, c.place, c.is_page, c.id, c.passage,
-    row_number() OVER (PARTITION BY c.stream ORDER BY c.score DESC, c.is_page DESC, c.place, c.id DESC) AS rank
-FROM (
-    SELECT l.stream, l.place, l.is_page, unnest(l.ids::bigint[]) AS id, unnest(l.passages::bigint[]) AS passage,
-        unnest(l.scores::double precision[]) AS score
-    FROM unnest(:streams::integer[], :places::integer[], :pages::boolean[], :ids::text[], :passages::text[], :scores::text[])
-        AS l (stream, place, is_page, ids, passages, scores)
-) AS c;
+-- What the streams found, ranked within each stream from 1; `place` numbers the projects, and is left out where there is one. The lists come
+-- as text, as the streams gave them. Stream by stream: sorting by the stream too would look at two columns for each comparison.
+SELECT s.stream, r.*
+FROM generate_series(1, 4) AS s (stream) CROSS JOIN LATERAL (
+    SELECT c.place, c.is_page, c.id, c.passage, row_number() OVER (ORDER BY c.score DESC, c.is_page DESC, c.place, c.id DESC) AS rank
+    FROM (
+        SELECT l.place, l.is_page, unnest(l.ids::bigint[]) AS id, unnest(l.passages::bigint[]) AS passage,
+            unnest(l.scores::double precision[]) AS score
+        FROM list AS l WHERE l.stream = s.stream
+    ) AS c
+) AS r;
 
 -- name: fused
 -- Reciprocal rank fusion: each stream adds weight/(k + rank), an absent one nothing. The sum is made in the order of the streams, in which

@@ -88,6 +88,12 @@ def test_ranks_are_gathered_only_when_asked_for() -> None:
         assert plain.names == ranked.names
 
 
+def test_projects_are_numbered_only_where_there_are_several() -> None:
+    assert "place," not in compile_fusion((), True).sql.replace("l(stream, place,", "")
+    assert "GROUP BY c.place, c.is_page, c.id" in compile_order(False).sql
+    assert "c.is_page DESC, c.place, c.id DESC" in compile_order(False).sql
+
+
 def test_a_filter_stands_in_each_place_where_owners_are_chosen() -> None:
     plain, held = compile_words((), ("term",)), compile_words(("kinds",), ("term",))
     assert held.sql.count("w.kind = ANY") == 2
