@@ -83,6 +83,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     search_entity_weight: Weight = 0.02
     search_graph_weight: Weight = 0.02
     search_vector_weight: Weight = 0.1
+    search_vector_lead: Annotated[float, Meta(ge=1, le=100_000)] = 100.0
+    search_beside: Annotated[float, Meta(ge=0, le=1)] = 0.45
     graph: bool = True
     scoped_match: bool = True
     scoped_match_off_in: list[str] = []

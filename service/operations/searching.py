@@ -90,6 +90,8 @@ def search_settings(settings: Settings) -> SearchSettings:
         entity_weight=settings.search_entity_weight,
         graph_weight=settings.search_graph_weight,
         vector_weight=settings.search_vector_weight,
+        vector_lead=settings.search_vector_lead,
+        beside=settings.search_beside,
         deadline_ms=settings.search_deadline_ms,
         statement_ms=settings.search_statement_ms,
         exact_vectors=settings.exact_candidates,

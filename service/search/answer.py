@@ -127,7 +127,7 @@ class Shown(msgspec.Struct, frozen=True):
 
     projects: Sequence[str]
     marks: Marks
-    weights: Mapping[str, float]
+    weights: Mapping[Stream, float]
     k: float
     found: Mapping[str, Mapping[tuple[int, bool, int], Found]]
     explain: bool
@@ -168,7 +168,7 @@ def _explain(hit: Chosen, shown: Shown) -> Explain | UnsetType:
         return UNSET
     key = (hit.place, hit.is_page, hit.id)
     fts, entity, vector = (shown.found.get(stream, {}).get(key) for stream in ("fts", "entity", "vector"))
-    ranks: dict[str, int | None] = {stream: hit.order[f"{stream}_rank"] for stream in STREAMS}
+    ranks: dict[Stream, int | None] = {stream: hit.order[f"{stream}_rank"] for stream in STREAMS}
     return Explain(
         fts_rank=ranks["fts"],
         entity_rank=ranks["entity"],

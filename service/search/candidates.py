@@ -18,7 +18,8 @@ _NONE = "NULL"
 class Candidates(msgspec.Struct, frozen=True):
     """Pages or events of one project: `ids`, `passages` and `scores` run side by side, each as `1,2,3`. `place` numbers the project.
 
-    `names` are what matched, of each, where that was asked for; `itself` are those whose id, path or title the query gives.
+    `names` are what matched, of each, where that was asked for; `itself` are those whose id, path or title the query gives; `held` is the
+    most that a passage scores for the words in it, however long it is.
     """
 
     place: int
@@ -29,10 +30,16 @@ class Candidates(msgspec.Struct, frozen=True):
     scores: str
     names: Sequence[Sequence[str]] = ()
     itself: tuple[int, ...] = ()
+    held: float = 0.0
 
     def columns(self) -> tuple[list[str], list[str], list[str]]:
         """Ids, passages and scores, as they are written."""
         return self.ids.split(","), self.passages.split(","), self.scores.split(",")
+
+    def by_id(self) -> dict[int, float]:
+        """The score of each id."""
+        ids, scores = msgspec.json.decode(f"[[{self.ids}],[{self.scores}]]", type=tuple[list[int], list[float]])
+        return dict(zip(ids, scores, strict=True))
 
     def unpack(self) -> list[Found]:
         """Each candidate by itself."""

@@ -53,7 +53,7 @@ def compile_facts(more: tuple[str, ...]) -> Compiled:
 @cache
 def compile_words(filters: tuple[str, ...], terms: tuple[str, ...]) -> Compiled:
     """The statement `words` for a query of these terms, each `term` or `phrase`: values `query_1`, `weight_1`, `query_2`, …"""
-    return _finish(_pack(_write_terms("words", terms)), filters)
+    return _finish(_pack(_write_terms("words", terms), "packed_words"), filters)
 
 
 @cache
@@ -98,7 +98,7 @@ def _write_terms(name: str, terms: tuple[str, ...]) -> exp.Query:
     return query
 
 
-def _pack(query: exp.Query, way: str = "packed") -> exp.Query:
+def _pack(query: exp.Query, way: str) -> exp.Query:
     """A stream's statement with its candidates as lists."""
     return _part("search", way).with_("stream", as_=query, copy=False)
 

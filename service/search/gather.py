@@ -15,20 +15,22 @@ from service.search.candidates import Candidates, lift, pack
 from service.search.forms import add_forms
 from service.search.near import Scan, find_vectors
 from service.search.stages import Facts, Stage, find_names, find_words
-from service.search.streams.fts import WordFacts, WordPlan, limit_candidates, plan_words
+from service.search.streams.fts import WordFacts, WordPlan, limit_candidates, measure_query, plan_words
 from service.search.streams.vector import QueryVector, explain_absence
 from service.search.versions import MAX_PAGES, OldPage, find_in_old_pages, read_old_pages
 from service.search.word_query import Term
 
 T = TypeVar("T")
 Key = tuple[int, bool, int]
+_FEW: Final = 10  # of so many passages one may be without a vector while vectors are held against text matches
 _LOG: Final = structlog.stdlib.get_logger("muniment.search")
 
 
 class Findings:
     """Candidates by stream, the streams that answered, notes, cuts; `spaces` of the projects whose vectors were searched, by their places.
 
-    `where` is the project's name, for what is said, in a search over several.
+    `held_whole` is what a text would score that held the whole query; `documents` are the passages of the projects whose vectors were
+    searched, and `pending` those of them that have none. `where` is the project's name, for what is said, in a search over several.
     """
 
     def __init__(self, where: str | None = None) -> None:
@@ -39,6 +41,8 @@ class Findings:
         self.marked: dict[Term, None] = {}
         self.truncated: dict[Truncated, None] = {}
         self.pending = 0
+        self.documents = 0
+        self.held_whole = 0.0
         self.past: dict[Key, OldPage] = {}
         self.spaces: dict[int, int] = {}
 
@@ -57,8 +61,16 @@ class Findings:
         self.marked |= more.marked
         self.truncated |= more.truncated
         self.pending += more.pending
+        self.documents += more.documents
+        self.held_whole = max(self.held_whole, more.held_whole)
         self.past |= more.past
         self.spaces |= more.spaces
+
+    @property
+    def comparable(self) -> bool:
+        """Whether text matches and vectors can be held against each other: both answered, of one space, and few vectors are missing."""
+        answered = {"fts", "vector"} <= self.active and len(set(self.spaces.values())) == 1
+        return answered and self.pending * _FEW <= self.documents
 
     async def attempt(self, streams: Sequence[Stream], asked: Awaitable[T], *, last: bool = True) -> T | None:
         """What a stage finds; None when it is cut, which is said for each stream that it costs, or fails, which the log is told too.
@@ -101,6 +113,7 @@ async def _gather_texts(findings: Findings, stage: Stage, facts: Facts, counted:
     findings.marked.update(dict.fromkeys(query.terms))
     words = plan_words(query, counted, stage.settings, past=past)
     findings.found["fts"] += await _gather_words(findings, stage, facts, words)
+    findings.held_whole = measure_query(query, counted)
     for name, carried in facts.hubs.items():
         findings.note(f"{name} takes part in {carried} events: the newest {stage.settings.fan} were ranked by it.")
     names = await findings.attempt(("entity",), find_names(stage, facts)) or []
@@ -153,5 +166,6 @@ async def _gather_vectors(findings: Findings, stage: Stage, scan: Scan, vector: 
     if near is not None:
         findings.found["vector"] += near.candidates
         findings.pending += near.pending
+        findings.documents += documents
         if near.cut:
             findings.truncated[near.cut] = None

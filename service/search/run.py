@@ -31,6 +31,7 @@ from service.search.stages import Facts, Stage, find_neighbours, find_seeds, fus
 from service.search.streams.fts import WordFacts
 from service.search.streams.vector import QueryEmbedder, QueryVector, embed_query, note_missing
 from service.search.versions import OldPage
+from service.search.weights import set_weights, weigh_streams
 
 _LONG: Final = 2_000  # characters of a query
 
@@ -89,6 +90,7 @@ class _Search:
         self.budget = Budget(settings.deadline_ms, settings.statement_ms)
         self.findings = Findings()
         self.take = plan.limit
+        self.weights = set_weights(settings)
         for note in plan.notes:
             self.findings.note(note)
 
@@ -106,9 +108,11 @@ class _Search:
             facts = await findings.attempt(("fts", "entity"), read_facts(stage), last=False)
             await gather(findings, stage, scan, self.vectors[0], facts)
             held = facts.held if facts else ()
-            hits = await findings.attempt(("graph",), fuse_one(stage, findings.found, held, self.take))
+            if findings.comparable:
+                self.weights = weigh_streams(self.plan, findings.found, findings.held_whole, self.settings)
+            hits = await findings.attempt(("graph",), fuse_one(stage, findings.found, self.weights, held, self.take))
             if hits is None:
-                rows = await order_all(unlimited(stage), findings.found, self.take)
+                rows = await order_all(unlimited(stage), findings.found, self.weights, self.take)
                 hits = await show(unlimited(stage), rows, {})
         return hits
 
@@ -176,7 +180,10 @@ class _Search:
         }
         if len(set(spaces.values())) > 1:  # cosines of two spaces say nothing of each other, ranks do
             found["vector"] = await asyncio.to_thread(rank_apart, found["vector"], spaces)
-        seeds = await self.anywhere(lambda stage, _: self.findings.attempt(("graph",), find_seeds(stage, found))) or []
+        if self.findings.comparable:
+            self.weights = weigh_streams(self.plan, found, self.findings.held_whole, self.settings)
+        weights = self.weights
+        seeds = await self.anywhere(lambda stage, _: self.findings.attempt(("graph",), find_seeds(stage, found, weights))) or []
 
         async def step(findings: Findings, stage: Stage, _: Scan) -> list[Found] | None:
             mine, fact = [seed for seed in seeds if seed.place == stage.place], facts[stage.place - 1]
@@ -185,7 +192,7 @@ class _Search:
         reached = await self.each(sorted({seed.place for seed in seeds}), ("graph",), step)
         neighbours = [each for some in reached for each in some or ()]
         found["graph"] = pack(neighbours)
-        rows = await self.anywhere(lambda stage, _: order_all(stage, found, self.take), limited=False) or []
+        rows = await self.anywhere(lambda stage, _: order_all(stage, found, weights, self.take), limited=False) or []
         graph = _by_key(neighbours)
 
         async def shown(place: int) -> list[Chosen]:
@@ -211,12 +218,12 @@ class _Search:
         findings = self.findings
         if findings.pending:
             findings.note(f"{findings.pending} passages have no vector yet; words, names and links found them all the same.")
-        settings, explain = self.settings, self.plan.request.explain
+        explain = self.plan.request.explain
         shown = Shown(
             projects=[project.name for project in self.projects],
             marks=Marks.of(show_forms(self.plan.words, findings.marked)),
-            weights={stream: getattr(settings, f"{stream}_weight") for stream in STREAMS},
-            k=settings.k,
+            weights=self.weights,
+            k=self.settings.k,
             found={stream: _by_key(unpack(findings.found[stream])) for stream in STREAMS} if explain else {},
             explain=explain,
         )

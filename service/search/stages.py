@@ -5,7 +5,7 @@ time is over, which costs only that stage.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -29,6 +29,8 @@ from service.search.plan import SearchPlan
 from service.search.streams.entity import choose_starts, started_values
 from service.search.streams.fts import WordFacts, WordPlan
 from service.search.streams.graph import Seed, fusion_values, graph_values, seed_values
+
+Streams: TypeAlias = Mapping[Stream, Sequence[Candidates]]
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -86,7 +88,9 @@ async def read_facts(stage: Stage) -> Facts:
 async def find_words(stage: Stage, words: WordPlan, after: int, held: Sequence[int]) -> list[Candidates]:
     """The `fts` stream, over the passages after one that `limit_candidates` gives."""
     values = {**words.values(stage.settings), "after": after, "held": held}
-    return read_packed(stage.place, await stage.ask(compile_words(stage.plan.filters, words.shape), values))
+    rows = await stage.ask(compile_words(stage.plan.filters, words.shape), values)
+    found = zip(read_packed(stage.place, rows), rows, strict=True)
+    return [msgspec.structs.replace(candidates, held=row["held"] or 0.0) for candidates, row in found]
 
 
 async def find_names(stage: Stage, facts: Facts) -> list[Candidates]:
@@ -113,16 +117,17 @@ def _named(row: Any, candidates: Candidates, explain: bool) -> Candidates:
     return msgspec.structs.replace(candidates, itself=tuple(row["itself"] or ()), names=matched)
 
 
-async def fuse_one(stage: Stage, found: Mapping[Stream, Sequence[Candidates]], held: Sequence[int], take: int) -> list[Chosen]:
+async def fuse_one(stage: Stage, found: Streams, weights: Mapping[Stream, float], held: Sequence[int], take: int) -> list[Chosen]:
     """For one project: neighbours, fusion and what is shown, in one statement."""
-    values = {**candidate_values(found), **fusion_values(stage.settings), **graph_values(stage.settings), "take": take, "held": held}
+    fusion = fusion_values(stage.settings, weights)
+    values = {**candidate_values(found), **fusion, **graph_values(stage.settings), "take": take, "held": held}
     rows = await stage.ask(compile_fusion(stage.plan.filters, stage.plan.request.explain), values)
     return [_chosen(stage.place, row, row, tuple(row["via"]) if row["via"] else None) for row in rows]
 
 
-async def find_seeds(stage: Stage, found: Mapping[Stream, Sequence[Candidates]]) -> list[Seed]:
+async def find_seeds(stage: Stage, found: Streams, weights: Mapping[Stream, float]) -> list[Seed]:
     """For several projects: where the graph stream starts."""
-    values = {**candidate_values(found), **fusion_values(stage.settings), "seeds": stage.settings.seeds}
+    values = {**candidate_values(found), **fusion_values(stage.settings, weights), "seeds": stage.settings.seeds}
     return [Seed(row["place"], row["is_page"], row["id"], row["fused"]) for row in await stage.ask(compile_seeds(), values)]
 
 
@@ -133,9 +138,9 @@ async def find_neighbours(stage: Stage, seeds: Sequence[Seed], held: Sequence[in
     return [Found(stage.place, row["is_page"], row["id"], None, row["score"], tuple(row["via"])) for row in rows]
 
 
-async def order_all(stage: Stage, found: Mapping[Stream, Sequence[Candidates]], take: int) -> list[Any]:
+async def order_all(stage: Stage, found: Streams, weights: Mapping[Stream, float], take: int) -> list[Any]:
     """For several projects: the fused order, without what is shown."""
-    values = {**candidate_values(found), **fusion_values(stage.settings), "take": take}
+    values = {**candidate_values(found), **fusion_values(stage.settings, weights), "take": take}
     return await stage.ask(compile_order(stage.plan.request.explain), values)
 
 

@@ -104,6 +104,11 @@ def plan_words(query: WordQuery, facts: WordFacts, settings: SearchSettings, *, 
     )
 
 
+def measure_query(query: WordQuery, facts: WordFacts) -> float:
+    """What a passage of mean length would score that has each of the query's words once, unknown ones included."""
+    return MATCHED * sum(_rarity(_frequency(term, facts), facts.documents) * term.share for term in query.terms)
+
+
 def limit_candidates(plan: WordPlan, facts: WordFacts, last: int, settings: SearchSettings) -> int:
     """The passage after which candidates are read, so that about the newest 20,000 are; 0 when all are few enough."""
     postings = sum(_frequency(term, facts) for term in plan.choosing)

@@ -3,11 +3,12 @@
 In: settings; for several projects the seeds of one of them. Out: the values of the statements that find neighbours and fuse.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from service.search.answer import STREAMS, Stream
 from service.search.parse import SearchSettings
 
 
@@ -25,13 +26,9 @@ def graph_values(settings: SearchSettings) -> dict[str, Any]:
     return {"seeds": settings.seeds, "rare": settings.rare, "stream_size": settings.stream_size}
 
 
-def fusion_values(settings: SearchSettings) -> dict[str, Any]:
+def fusion_values(settings: SearchSettings, weights: Mapping[Stream, float]) -> dict[str, Any]:
     """What fusing takes, candidates excepted; the weights in the order of the streams."""
-    return {
-        "k": settings.k,
-        "weights": [settings.fts_weight, settings.entity_weight, settings.graph_weight, settings.vector_weight],
-        "graph_weight": settings.graph_weight,
-    }
+    return {"k": settings.k, "weights": [weights[stream] for stream in STREAMS], "graph_weight": weights["graph"]}
 
 
 def seed_values(seeds: Sequence[Seed]) -> dict[str, Any]:

@@ -71,9 +71,9 @@ WITH scored AS MATERIALIZED (
     SELECT h.*, row_number() OVER (ORDER BY h.score DESC, h.id DESC) AS place
     FROM (SELECT h.* FROM event_hit AS h ORDER BY h.score DESC, h.id DESC LIMIT 2 * :stream_size::bigint) AS h
 ), near AS (
-    SELECT h.id, h.passage, h.share, terms_of(h) FROM heard AS h
+    SELECT h.id, h.passage, h.score / h.share AS held, h.share, terms_of(h) FROM heard AS h
     UNION ALL
-    SELECT n.id, NULL AS passage, n.share, terms_of(n) FROM (
+    SELECT n.id, NULL AS passage, NULL AS held, n.share, terms_of(n) FROM (
         SELECT n.id, h.share * :neighbour::double precision ^ n.step AS share, terms_of(h)
         FROM heard AS h
             CROSS JOIN LATERAL (SELECT e.session FROM m_0.event AS e WHERE e.id = h.id LIMIT 1) AS e
@@ -90,19 +90,19 @@ WITH scored AS MATERIALIZED (
         WHERE h.place <= :spread::bigint OFFSET 0
     ) AS n WHERE wanted_event(n.id)
 ), event_last AS (
-    SELECT n.id, max(n.passage) AS passage, best_terms() AS score FROM near AS n GROUP BY n.id
+    SELECT n.id, max(n.passage) AS passage, max(n.held) AS held, best_terms() AS score FROM near AS n GROUP BY n.id
 ), page_hit AS (
-    SELECT DISTINCT ON (f.page_id) f.page_id AS id, f.id AS passage, f.score
+    SELECT DISTINCT ON (f.page_id) f.page_id AS id, f.id AS passage, f.score, f.score / f.share AS held
     FROM (SELECT s.*, s.share * sum_terms(s) AS score FROM scored AS s) AS f
     WHERE f.page_id IS NOT NULL AND f.score > 0 AND wanted_page(f.page_id)
     ORDER BY f.page_id, f.score DESC, f.id
 )
 (
-    SELECT false AS is_page, h.id, h.passage, h.score FROM event_last AS h WHERE h.score > 0
+    SELECT false AS is_page, h.id, h.passage, h.score, h.held FROM event_last AS h WHERE h.score > 0
     ORDER BY h.score DESC, h.id DESC LIMIT :stream_size::bigint
 )
 UNION ALL
-(SELECT true AS is_page, h.id, h.passage, h.score FROM page_hit AS h ORDER BY h.score DESC, h.id DESC LIMIT :stream_size::bigint);
+(SELECT true AS is_page, h.id, h.passage, h.score, h.held FROM page_hit AS h ORDER BY h.score DESC, h.id DESC LIMIT :stream_size::bigint);
 
 -- name: old_pages
 -- The pages whose text has changed since a moment, in the version of that moment; nulls where that version is not kept any more.
@@ -328,10 +328,11 @@ UNION ALL
     ORDER BY v.distance, v.id DESC LIMIT :stream_size::bigint
 );
 
--- name: packed
--- A stream's candidates as one row for pages and one for events, with lists as text: the next statement takes them as they are.
+-- name: packed_words
+-- A stream's candidates as one row for pages and one for events, with lists as text: the next statement takes them as they are. With the
+-- most that a passage holds of the query, however long it is.
 SELECT r.is_page, count(*) AS number, string_agg(r.id::text, ',') AS ids, string_agg(coalesce(r.passage::text, 'NULL'), ',') AS passages,
-    string_agg(r.score::text, ',') AS scores
+    string_agg(r.score::text, ',') AS scores, max(r.held) AS held
 FROM stream AS r GROUP BY r.is_page;
 
 -- name: packed_names

@@ -7,7 +7,7 @@ from service.search.parse import SearchSettings
 from service.settings import Settings
 from tests.integration.operations.conftest import Desk
 
-FUSION = ("k", "fts_weight", "entity_weight", "graph_weight", "vector_weight")
+FUSION = ("k", "fts_weight", "entity_weight", "graph_weight", "vector_weight", "vector_lead", "beside")
 
 
 def test_the_measured_weights_stand_where_none_are_set() -> None:

@@ -17,6 +17,10 @@ def test_what_is_packed_comes_out_again() -> None:
     assert sorted(unpack(packed), key=lambda item: item.id) == sorted(FOUND, key=lambda item: item.id)
 
 
+def test_scores_are_found_by_their_ids() -> None:
+    assert [part.by_id() for part in pack(FOUND)] == [{5: 2.5}, {3: 1e-20, 4: 1 / 3}, {7: 0.1}]
+
+
 def test_lists_are_arrays_of_postgres() -> None:
     values = candidate_values({"fts": pack(FOUND[1:3]), "vector": pack(FOUND[:1])})
     assert values["streams"] == [1, 1, 4]

@@ -7,7 +7,7 @@ import pytest
 
 from service.search.parse import SearchSettings
 from service.search.streams.entity import Start, choose_starts, read_names, started_values
-from service.search.streams.fts import WordFacts, limit_candidates, plan_words
+from service.search.streams.fts import MATCHED, WordFacts, limit_candidates, measure_query, plan_words
 from service.search.word_query import Term, WordQuery, read_query
 
 FACTS = WordFacts({"rare": 2, "often": 900, "alway": 1_000, "テス": 5, "スト": 3}, {"测": 7}, 1_000, 20_000)
@@ -51,6 +51,18 @@ def test_prefixes_and_phrases_have_frequencies() -> None:
     plan = plan_words(read_query("测 テスト"), FACTS, SearchSettings())
     assert plan is not None
     assert [term.tsquery for term in plan.terms] == ["'テス' <1> 'スト'", "'测':*"]
+
+
+def test_the_whole_query_is_measured_with_what_no_text_has() -> None:
+    one, both = measure_query(read_query("rare"), FACTS), measure_query(read_query("rare unknown"), FACTS)
+    plan = plan_words(read_query("rare unknown"), FACTS, SearchSettings())
+    assert plan is not None
+    assert one == pytest.approx(plan.weights[0] * MATCHED)
+    assert both > 2 * one
+    assert measure_query(read_query("the of"), FACTS) == 0
+    facts = WordFacts({"vertrag": 20, "vertrage": 5, "bank": 25}, {}, 1_000, 20_000)
+    forms, word = WordQuery((Term(("vertrag",), forms=("vertrage",)),), (), (), ""), WordQuery((Term(("bank",)),), (), (), "")
+    assert measure_query(forms, facts) == pytest.approx(measure_query(word, facts))
 
 
 def test_forms_count_as_one_word_that_comes_again() -> None:
