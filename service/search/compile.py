@@ -5,7 +5,7 @@ Compiled text is kept by stage and filters; it names tables as `m_0.…`, so tha
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, reduce
 from typing import Any, Final
 
 import msgspec
@@ -223,7 +223,4 @@ def _weigh(terms: tuple[str, ...]) -> list[exp.Expr]:
 
 
 def _sum(parts: Sequence[exp.Expr]) -> exp.Expr:
-    total: exp.Expr = exp.Literal.number(0)
-    for part in parts:
-        total = exp.Add(this=total, expression=part)
-    return total
+    return reduce(lambda total, part: exp.Add(this=total, expression=part), parts) if parts else exp.Literal.number(0)

@@ -65,15 +65,15 @@ WITH scored AS MATERIALIZED (
 ), event_hit AS (
     SELECT DISTINCT ON (f.event_id) f.event_id AS id, f.id AS passage, f.score, f.share, terms_of(f)
     FROM (SELECT s.*, s.share * sum_terms(s) AS score FROM scored AS s) AS f
-    WHERE f.event_id IS NOT NULL AND f.score > 0 AND wanted_event(f.event_id)
+    WHERE f.event_id IS NOT NULL AND wanted_event(f.event_id)
     ORDER BY f.event_id, f.score DESC, f.id
 ), heard AS MATERIALIZED (
     SELECT h.*, row_number() OVER (ORDER BY h.score DESC, h.id DESC) AS place
-    FROM (SELECT h.* FROM event_hit AS h ORDER BY h.score DESC, h.id DESC LIMIT 2 * :stream_size::bigint) AS h
+    FROM (SELECT h.* FROM event_hit AS h WHERE h.score > 0 ORDER BY h.score DESC, h.id DESC LIMIT 2 * :stream_size::bigint) AS h
 ), near AS (
-    SELECT h.id, h.passage, h.score / h.share AS held, h.share, terms_of(h) FROM heard AS h
+    SELECT h.id, h.passage, h.share, terms_of(h) FROM heard AS h
     UNION ALL
-    SELECT n.id, NULL AS passage, NULL AS held, n.share, terms_of(n) FROM (
+    SELECT n.id, NULL AS passage, n.share, terms_of(n) FROM (
         SELECT n.id, h.share * :neighbour::double precision ^ n.step AS share, terms_of(h)
         FROM heard AS h
             CROSS JOIN LATERAL (SELECT e.session FROM m_0.event AS e WHERE e.id = h.id LIMIT 1) AS e
@@ -90,19 +90,23 @@ WITH scored AS MATERIALIZED (
         WHERE h.place <= :spread::bigint OFFSET 0
     ) AS n WHERE wanted_event(n.id)
 ), event_last AS (
-    SELECT n.id, max(n.passage) AS passage, max(n.held) AS held, best_terms() AS score FROM near AS n GROUP BY n.id
+    SELECT n.id, max(n.passage) AS passage, best_terms() AS score FROM near AS n GROUP BY n.id
 ), page_hit AS (
     SELECT DISTINCT ON (f.page_id) f.page_id AS id, f.id AS passage, f.score, f.score / f.share AS held
     FROM (SELECT s.*, s.share * sum_terms(s) AS score FROM scored AS s) AS f
-    WHERE f.page_id IS NOT NULL AND f.score > 0 AND wanted_page(f.page_id)
+    WHERE f.page_id IS NOT NULL AND wanted_page(f.page_id)
     ORDER BY f.page_id, f.score DESC, f.id
 )
 (
-    SELECT false AS is_page, h.id, h.passage, h.score, h.held FROM event_last AS h WHERE h.score > 0
+    SELECT false AS is_page, h.id, h.passage, h.score, (SELECT max(b.score / b.share) FROM heard AS b) AS held
+    FROM event_last AS h WHERE h.score > 0
     ORDER BY h.score DESC, h.id DESC LIMIT :stream_size::bigint
 )
 UNION ALL
-(SELECT true AS is_page, h.id, h.passage, h.score, h.held FROM page_hit AS h ORDER BY h.score DESC, h.id DESC LIMIT :stream_size::bigint);
+(
+    SELECT true AS is_page, h.id, h.passage, h.score, h.held FROM page_hit AS h WHERE h.score > 0
+    ORDER BY h.score DESC, h.id DESC LIMIT :stream_size::bigint
+);
 
 -- name: old_pages
 -- The pages whose text has changed since a moment, in the version of that moment; nulls where that version is not kept any more.
