@@ -270,8 +270,10 @@ def _print_pgbench(server: Running, project: ProjectRef, captured: Sequence[Capt
 
 def _write(statement: Statement, owner: "psycopg.Connection[Any]") -> str:
     """A statement with its arguments as literals, on one line."""
-    literals = [psycopg.sql.Literal(value).as_string(owner) for value in statement.arguments]
-    return " ".join(re.sub(r"\$(\d+)", lambda match: literals[int(match[1]) - 1], statement.sql).split()) + ";"
+    values = [list(value) if isinstance(value, tuple) else value for value in statement.arguments]
+    literals = [psycopg.sql.Literal(value).as_string(owner).replace("\n", "'||chr(10)||'") for value in values]
+    sql = " ".join(statement.sql.split())
+    return re.sub(r"\$(\d+)", lambda match: literals[int(match[1]) - 1], sql) + ";"
 
 
 def arguments(parser: Any) -> None:

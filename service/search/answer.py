@@ -177,7 +177,7 @@ def _explain(hit: Chosen, shown: Shown) -> Explain | UnsetType:
         fts_score=fts.score if fts else None,
         cosine=vector.score if vector else None,
         matched_entities=list(entity.names) if entity else None,
-        graph_via=list(hit.via) if hit.via else None,
+        graph_via=list(dict.fromkeys(hit.via)) if hit.via else None,
         rrf={name: None if rank is None else shown.weights[name] / (shown.k + rank) for name, rank in ranks.items()},
         fused=hit.fused,
         rerank_score=hit.rerank_score,

@@ -57,7 +57,8 @@ FROM (
 WHERE e.carried <= :rare::bigint;
 
 -- name: edge
--- One step from the seeds: links between pages, both ways, NEXT and RESOLVED_BY, both ways, and shared rare entities.
+-- One step from the seeds: links between pages, both ways, NEXT and RESOLVED_BY, both ways, each once, however many names of a page are
+-- linked; and shared rare entities, by each seed that has one, also where two have the same score.
 SELECT true AS is_page, t.id, s.fused AS score, 'LINKS pg_' || s.id AS via
 FROM seed AS s CROSS JOIN LATERAL (SELECT x.target FROM m_0.page_link AS x WHERE x.from_id = s.id OFFSET 0) AS l
     CROSS JOIN LATERAL (SELECT x.id FROM m_0.page AS x WHERE x.names @> ARRAY[l.target] OFFSET 0) AS t
@@ -83,11 +84,11 @@ SELECT false AS is_page, r.plan_id AS id, s.fused AS score, 'RESOLVED_BY evt_' |
 FROM seed AS s CROSS JOIN LATERAL (
     SELECT x.plan_id FROM m_0.resolution AS x WHERE x.evidence_id = s.id AND x.revoked_at IS NULL OFFSET 0
 ) AS r WHERE NOT s.is_page
-UNION
+UNION ALL
 SELECT false AS is_page, p.event_id AS id, s.fused / s.carried AS score, 'SHARES ' || s.name AS via
 FROM shared AS s CROSS JOIN LATERAL (SELECT x.event_id FROM m_0.participation AS x WHERE x.entity_id = s.entity OFFSET 0) AS p
 WHERE s.is_page OR p.event_id <> s.id
-UNION
+UNION ALL
 SELECT true AS is_page, p.page_id AS id, s.fused / s.carried AS score, 'SHARES ' || s.name AS via
 FROM shared AS s CROSS JOIN LATERAL (SELECT x.page_id FROM m_0.page_entity AS x WHERE x.entity_id = s.entity OFFSET 0) AS p
 WHERE NOT s.is_page OR p.page_id <> s.id;
