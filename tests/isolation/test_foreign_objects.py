@@ -105,7 +105,8 @@ def everything_of(server: EmbeddedServer, project: ProjectRef) -> list[Any]:
     with owner_connection(server.owner_url) as owner:
         tables = owner.execute(
             "SELECT c.relname AS name FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid "
-            "WHERE c.relnamespace = 'control'::regnamespace AND c.relkind = 'r' AND a.attname = 'workspace_id' AND c.relname <> 'audit'"
+            "WHERE c.relnamespace = 'control'::regnamespace AND c.relkind = 'r' AND a.attname = 'workspace_id' AND c.relname <> 'audit' "
+            "ORDER BY 1"
         ).fetchall()
         found = [
             str(row)
