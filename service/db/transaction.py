@@ -121,7 +121,8 @@ class Tx:
         """
         text = self._bind(sql)
         if budget is None:
-            self._allowed = None
+            if self._allowed is not None:
+                await self._leave_stage("RELEASE")
             with self._answering():
                 return await self._connection.fetch(text, *args)
         allowed = budget.next_statement_ms()
@@ -133,15 +134,16 @@ class Tx:
             with self._answering(allowed):
                 return await self._connection.fetch(text, *args)
         except asyncpg.QueryCanceledError as error:
-            await self._leave_stage()
+            await self._leave_stage("ROLLBACK TO")
             raise budget.cut(allowed) from error
         except _ITS_OWN as error:
-            await self._leave_stage()
+            await self._leave_stage("ROLLBACK TO")
             raise StatementFailed(type(error).__name__, error.sqlstate) from error
 
-    async def _leave_stage(self) -> None:
+    async def _leave_stage(self, way: Literal["RELEASE", "ROLLBACK TO"]) -> None:
+        """Ends the stage's time too: an earlier one's may come back with its savepoint, and what follows has another or none."""
         with self._answering(SHORT_MS):
-            await self._connection.execute("ROLLBACK TO SAVEPOINT stage")
+            await self._connection.execute(f"{way} SAVEPOINT stage; SET LOCAL statement_timeout = {self._statement_ms:d}")
         self._allowed = None
 
     async def fetchrow(self, sql: str, *args: Any, budget: Budget | None = None) -> asyncpg.Record | None:

@@ -88,12 +88,14 @@ def plan_words(query: WordQuery, facts: WordFacts, settings: SearchSettings, *, 
     if not query.phrases and len(choosing) < len(kept):
         common = ", ".join(term.lexemes[0] for _, term in kept[len(choosing) :][:5])
         notes.append(f"Passages were chosen by the {len(choosing)} rarest terms; common ones only ranked them: {common}.")
+    # Phrases last, however rare: a statement is compiled for each order of the two, which takes longer than a search, and kept.
+    scored = sorted(kept, key=lambda pair: len(pair[1].lexemes) > 1)
     dated_most = _choose_dated(query, known, dated, settings.max_postings)
     if 0 < dated_most < dated:
         notes.append(f"More than {dated_most} events are of that time: the newest of them were ranked.")
     return WordPlan(
-        terms=tuple(term for _, term in kept),
-        weights=tuple(_weigh(frequency, facts.documents, term) for frequency, term in kept),
+        terms=tuple(term for _, term in scored),
+        weights=tuple(_weigh(frequency, facts.documents, term) for frequency, term in scored),
         choosing=choosing,
         candidates=" | ".join(f"({term.tsquery})" for term in choosing),
         mean_length=max(1.0, facts.words / max(1, facts.documents)),

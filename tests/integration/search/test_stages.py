@@ -25,6 +25,21 @@ async def test_a_cut_statement_leaves_the_others_and_the_settings(database: Data
         assert await tx.fetchval("SHOW statement_timeout", budget=budget) == "1s"
 
 
+async def test_what_has_no_budget_has_none_of_an_earlier_stages_time(database: Database, project: ProjectRef) -> None:
+    show = "SHOW statement_timeout"
+    async with database.read(project, opening=Opening(stage_ms=700)) as tx:
+        assert await tx.fetchval(show, budget=Budget(60_000, 700)) == "700ms"
+        own = await tx.fetchval(show)
+        with pytest.raises(Cut):
+            await tx.fetch(ENDLESS, budget=Budget(60_000, 50))
+        assert await tx.fetchval(show, budget=Budget(60_000, 300)) == "300ms"
+        with pytest.raises(Cut):
+            await tx.fetch(ENDLESS, budget=Budget(60_000, 50))
+        assert await tx.fetchval(show) == own
+    async with database.read(project) as tx:
+        assert await tx.fetchval(show) == own
+
+
 async def test_a_transaction_begins_with_its_settings_and_its_first_savepoint(database: Database, project: ProjectRef) -> None:
     budget = Budget(60_000, 50)
     opening = Opening({"plan_cache_mode": "force_generic_plan", "hnsw.ef_search": 77}, stage_ms=50)

@@ -44,13 +44,25 @@ def test_phrases_choose_by_themselves() -> None:
     plan = plan_words(read_query('often "rare テスト"'), FACTS, SearchSettings())
     assert plan is not None
     assert plan.candidates == "('rare' <1> 'テス' <1> 'スト')"
-    assert plan.shape == ("term", "phrase", "term")
+    assert plan.shape == ("term", "term", "phrase")
 
 
 def test_prefixes_and_phrases_have_frequencies() -> None:
     plan = plan_words(read_query("测 テスト"), FACTS, SearchSettings())
     assert plan is not None
-    assert [term.tsquery for term in plan.terms] == ["'テス' <1> 'スト'", "'测':*"]
+    assert [term.tsquery for term in plan.terms] == ["'测':*", "'テス' <1> 'スト'"]
+
+
+def test_a_statement_for_the_numbers_of_words_and_phrases_not_for_their_order() -> None:
+    query = read_query("rare テスト often always")
+    plans = [
+        plan_words(query, msgspec.structs.replace(FACTS, frequencies={**FACTS.frequencies, "スト": n}), SearchSettings())
+        for n in (1, 99, 950)
+    ]
+    assert {plan.shape for plan in plans if plan} == {("term", "term", "term", "phrase")}
+    chosen = [plan.choosing[0].lexemes for plan in plans if plan]
+    assert chosen == [("テス", "スト"), ("rare",), ("rare",)]  # the rarest choose all the same
+    assert [len(plan.weights) for plan in plans if plan] == [4, 4, 4]
 
 
 def test_the_whole_query_is_measured_with_what_no_text_has() -> None:
