@@ -298,7 +298,8 @@ UNION ALL
 );
 
 -- name: nearest
--- Of what is near: the nearest passage of each event and page, and of how many passages it was chosen.
+-- Of what is near: the nearest passage of each event and page, and of how many passages it was chosen. A vector of zeros, which no provider's
+-- becomes, but a table may hold, is near nothing: its distance is no number, and would be the first of the scores.
 WITH event_near AS MATERIALIZED (
     SELECT n.id, n.passage, n.distance FROM near AS n WHERE NOT n.is_page ORDER BY n.distance, n.passage LIMIT :nearest::bigint
 ), page_near AS MATERIALIZED (
@@ -310,11 +311,13 @@ WITH event_near AS MATERIALIZED (
 )
 (
     SELECT false AS is_page, v.id, v.passage, 1 - v.distance AS score, (SELECT count(*) FROM event_near) AS seen FROM event_best AS v
+    WHERE v.distance <> 'NaN'
     ORDER BY v.distance, v.id DESC LIMIT :stream_size::bigint
 )
 UNION ALL
 (
     SELECT true AS is_page, v.id, v.passage, 1 - v.distance AS score, (SELECT count(*) FROM page_near) AS seen FROM page_best AS v
+    WHERE v.distance <> 'NaN'
     ORDER BY v.distance, v.id DESC LIMIT :stream_size::bigint
 );
 
@@ -323,12 +326,14 @@ UNION ALL
 (
     SELECT false AS is_page, v.id, v.passage, 1 - v.distance AS score, (SELECT count(*) FROM near AS n WHERE NOT n.is_page) AS seen
     FROM (SELECT DISTINCT ON (n.id) n.id, n.passage, n.distance FROM near AS n WHERE NOT n.is_page ORDER BY n.id, n.distance, n.passage) AS v
+    WHERE v.distance <> 'NaN'
     ORDER BY v.distance, v.id DESC LIMIT :stream_size::bigint
 )
 UNION ALL
 (
     SELECT true AS is_page, v.id, v.passage, 1 - v.distance AS score, (SELECT count(*) FROM near AS n WHERE n.is_page) AS seen
     FROM (SELECT DISTINCT ON (n.id) n.id, n.passage, n.distance FROM near AS n WHERE n.is_page ORDER BY n.id, n.distance, n.passage) AS v
+    WHERE v.distance <> 'NaN'
     ORDER BY v.distance, v.id DESC LIMIT :stream_size::bigint
 );
 
