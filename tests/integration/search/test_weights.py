@@ -83,7 +83,9 @@ async def test_one_rule_stands_over_several_projects(projects: Projects, memory:
 
 
 @pytest.mark.parametrize("filters", [{}, {"kinds": ["note"]}])
-async def test_a_stored_vector_of_zeros_is_near_nothing(billed: ProjectRef, memory: Memory, ask: Ask, filters: dict[str, list[str]]) -> None:
+async def test_a_stored_vector_of_zeros_is_near_nothing(
+    billed: ProjectRef, memory: Memory, ask: Ask, filters: dict[str, list[str]]
+) -> None:
     await memory.vectors(billed, {"evt_3": [0.0, 0.0], "evt_4": [0.0, 0.0]})
     answer = await ask(billed, "nobody", embed=EMBED, explain=True, limit=50, **filters)
     assert events(answer)[0] == "evt_1"
