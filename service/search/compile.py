@@ -223,4 +223,7 @@ def _weigh(terms: tuple[str, ...]) -> list[exp.Expr]:
 
 
 def _sum(parts: Sequence[exp.Expr]) -> exp.Expr:
-    return reduce(lambda total, part: exp.Add(this=total, expression=part), parts) if parts else exp.Literal.number(0)
+    def add(total: exp.Expr, part: exp.Expr) -> exp.Expr:
+        return exp.Add(this=total, expression=part)
+
+    return reduce(add, parts) if parts else exp.Literal.number(0)
