@@ -6,7 +6,7 @@ lists stay in Postgres's own writing: thousands of objects a call would cost mor
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count, groupby
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -48,6 +48,10 @@ class Candidates(msgspec.Struct, frozen=True):
         names = [tuple(each) for each in self.names] or [()] * self.count
         rows = zip(map(int, ids), given, map(float, scores), names, strict=True)
         return [Found(self.place, self.is_page, *row, itself=row[0] in self.itself) for row in rows]
+
+
+Streams: TypeAlias = Mapping[Stream, Sequence[Candidates]]
+"""What each stream found."""
 
 
 def read_packed(place: int, rows: Iterable[Mapping[str, Any]]) -> list[Candidates]:
@@ -104,7 +108,7 @@ def rank_apart(packed: Iterable[Candidates], groups: Mapping[int, int]) -> list[
     return pack([msgspec.structs.replace(item, score=float(-next(ranks[groups[item.place]]))) for item in found])
 
 
-def candidate_values(found: Mapping[Stream, Sequence[Candidates]]) -> dict[str, Any]:
+def candidate_values(found: Streams) -> dict[str, Any]:
     """What fusing takes: for each list the number of its stream and what it holds."""
     lists = [(STREAMS.index(stream) + 1, each) for stream, packed in found.items() for each in packed]
     return {

@@ -18,7 +18,7 @@ from service.db.pools import Database
 from service.db.scope import ProjectRef
 from service.errors import NotFound
 from service.search.answer import STREAMS, Chosen, Found, Scope, SearchAnswer, Shown, Stream, show_event, show_page
-from service.search.candidates import Candidates, pack, rank_apart, unpack
+from service.search.candidates import Candidates, Streams, pack, rank_apart, unpack
 from service.search.forms import show_forms
 from service.search.gather import Findings, Key, gather
 from service.search.near import Scan, opening, scan_of
@@ -101,6 +101,11 @@ class _Search:
         async with self.database.read(self.projects[place - 1], opening=opening(self.settings, budget, iterative=iterative)) as tx:
             yield Stage(tx, place, self.plan, self.settings, budget), scan_of(tx, iterative=iterative)
 
+    def weigh(self, found: Streams) -> None:
+        """What each stream counts from here on, where what they found can be compared."""
+        if self.findings.comparable:
+            self.weights = weigh_streams(self.plan, found, self.findings.held_whole, self.settings)
+
     async def search_one(self) -> list[Chosen]:
         """All stages in one transaction."""
         findings = self.findings
@@ -108,8 +113,7 @@ class _Search:
             facts = await findings.attempt(("fts", "entity"), read_facts(stage), last=False)
             await gather(findings, stage, scan, self.vectors[0], facts)
             held = facts.held if facts else ()
-            if findings.comparable:
-                self.weights = weigh_streams(self.plan, findings.found, findings.held_whole, self.settings)
+            self.weigh(findings.found)
             hits = await findings.attempt(("graph",), fuse_one(stage, findings.found, self.weights, held, self.take))
             if hits is None:
                 rows = await order_all(unlimited(stage), findings.found, self.weights, self.take)
@@ -180,10 +184,8 @@ class _Search:
         }
         if len(set(spaces.values())) > 1:  # cosines of two spaces say nothing of each other, ranks do
             found["vector"] = await asyncio.to_thread(rank_apart, found["vector"], spaces)
-        if self.findings.comparable:
-            self.weights = weigh_streams(self.plan, found, self.findings.held_whole, self.settings)
-        weights = self.weights
-        seeds = await self.anywhere(lambda stage, _: self.findings.attempt(("graph",), find_seeds(stage, found, weights))) or []
+        self.weigh(found)
+        seeds = await self.anywhere(lambda stage, _: self.findings.attempt(("graph",), find_seeds(stage, found, self.weights))) or []
 
         async def step(findings: Findings, stage: Stage, _: Scan) -> list[Found] | None:
             mine, fact = [seed for seed in seeds if seed.place == stage.place], facts[stage.place - 1]
@@ -192,7 +194,7 @@ class _Search:
         reached = await self.each(sorted({seed.place for seed in seeds}), ("graph",), step)
         neighbours = [each for some in reached for each in some or ()]
         found["graph"] = pack(neighbours)
-        rows = await self.anywhere(lambda stage, _: order_all(stage, found, weights, self.take), limited=False) or []
+        rows = await self.anywhere(lambda stage, _: order_all(stage, found, self.weights, self.take), limited=False) or []
         graph = _by_key(neighbours)
 
         async def shown(place: int) -> list[Chosen]:

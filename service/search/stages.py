@@ -5,14 +5,14 @@ time is over, which costs only that stage.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
 from service.db.budget import Budget
 from service.db.transaction import Tx
 from service.search.answer import Chosen, Found, Stream
-from service.search.candidates import Candidates, candidate_values, read_packed
+from service.search.candidates import Candidates, Streams, candidate_values, read_packed
 from service.search.compile import (
     Compiled,
     compile_facts,
@@ -29,8 +29,6 @@ from service.search.plan import SearchPlan
 from service.search.streams.entity import choose_starts, started_values
 from service.search.streams.fts import WordFacts, WordPlan
 from service.search.streams.graph import Seed, fusion_values, graph_values, seed_values
-
-Streams: TypeAlias = Mapping[Stream, Sequence[Candidates]]
 
 
 class Facts(msgspec.Struct, frozen=True):

@@ -4,17 +4,15 @@ In: what the streams found, how much of the query the texts hold, the settings. 
 the vectors say that the text matches are beside the point: there the vectors lead, and words order what they leave open.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from service.search.answer import STREAMS, Stream
-from service.search.candidates import Candidates
+from service.search.candidates import Candidates, Streams
 from service.search.parse import SearchSettings
 from service.search.plan import SearchPlan
 
 HELD: Final = 0.8  # of the query; a text that holds so much of it is what was asked for, whatever its vector says
-
-Found = Mapping[Stream, Sequence[Candidates]]
 
 
 def set_weights(settings: SearchSettings) -> dict[Stream, float]:
@@ -22,7 +20,7 @@ def set_weights(settings: SearchSettings) -> dict[Stream, float]:
     return {stream: getattr(settings, f"{stream}_weight") for stream in STREAMS}
 
 
-def weigh_streams(plan: SearchPlan, found: Found, whole: float, settings: SearchSettings) -> dict[Stream, float]:
+def weigh_streams(plan: SearchPlan, found: Streams, whole: float, settings: SearchSettings) -> dict[Stream, float]:
     """The weights for one query over all its projects, where text matches and vectors can be held against each other.
 
     `whole` is what a text would score that has each word of the query once, those included that no text has.
@@ -53,7 +51,7 @@ def is_beside(texts: Sequence[Candidates], vectors: Sequence[Candidates], part: 
     return nearness < part * best * scores
 
 
-def _may_lead(plan: SearchPlan, found: Found, whole: float) -> bool:
+def _may_lead(plan: SearchPlan, found: Streams, whole: float) -> bool:
     """Vectors know nothing of ids, paths and titles, of times and of earlier versions, and a text that holds the query needs none."""
     if plan.words.moments is not None or plan.request.as_of is not None or any(each.itself for each in found["entity"]):
         return False
