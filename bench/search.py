@@ -143,7 +143,7 @@ async def _capture(server: Running, services: Services, project: ProjectRef, spa
     ]
     alone = [(make(values), ready(statement, values)) for name, make in ways for statement, values in seen if name in values]
     last = next(values for _, values in seen if "take" in values)
-    seeds, stepped = compile_seeds(), compile_neighbours(())
+    seeds, stepped = compile_seeds(), compile_neighbours((), False)
     async with services.database.read(project) as tx:
         first = [Seed(*row) for row in await tx.fetch(seeds.sql, *seeds.bind(last))]
     alone.append((search_by_hand.neighbours(first), ready(stepped, {**last, **seed_values(first)})))

@@ -113,7 +113,7 @@ class Chosen(msgspec.Struct, frozen=True):
     fused: float
     order: Mapping[str, Any]
     row: Mapping[str, Any]
-    via: tuple[str, ...] | None = None
+    via: tuple[str, ...] = ()
     rerank_score: float | None = None
 
     @property
@@ -177,7 +177,7 @@ def _explain(hit: Chosen, shown: Shown) -> Explain | UnsetType:
         fts_score=fts.score if fts else None,
         cosine=vector.score if vector else None,
         matched_entities=list(entity.names) if entity else None,
-        graph_via=list(dict.fromkeys(hit.via)) if hit.via else None,
+        graph_via=list(hit.via) or None,
         rrf={name: None if rank is None else shown.weights[name] / (shown.k + rank) for name, rank in ranks.items()},
         fused=hit.fused,
         rerank_score=hit.rerank_score,

@@ -19,6 +19,7 @@ _EXPLAINING: Final = {
     "matched_names": "search",
     "all_matched": "search",
     "fused_ranks": "search_fusion",
+    "steps": "search_fusion",
     "refused_ranks": "search_fusion",
 }
 _READ_ONCE: Final = ("candidate", "neighbour", "chosen")  # kept nowhere in between
@@ -120,7 +121,7 @@ def _column(at: int) -> str:
 def compile_fusion(filters: tuple[str, ...], explained: bool) -> Compiled:
     """For one project: the graph's neighbours, the fused order and what is shown, in one statement over the streams' candidates.
 
-    `explained`: with the rank in each stream.
+    `explained`: with the rank in each stream, and the steps of the graph's.
     """
     parts = ("list", "candidate", "fused", "seed", "shared", "edge", "neighbour", "refused", "chosen")
     return _finish(_explain(_without_places(_with("shown", parts)), explained), filters)
@@ -133,9 +134,9 @@ def compile_seeds() -> Compiled:
 
 
 @cache
-def compile_neighbours(filters: tuple[str, ...]) -> Compiled:
-    """For several projects: the graph's neighbours in one of them."""
-    return _finish(_with("neighbour", ("seed", "shared", "edge"), seed="given_seed"), filters)
+def compile_neighbours(filters: tuple[str, ...], explained: bool) -> Compiled:
+    """For several projects: the graph's neighbours in one of them; `explained`: with the steps that led to each."""
+    return _finish(_explain(_with("neighbour", ("seed", "shared", "edge"), seed="given_seed"), explained), filters)
 
 
 @cache

@@ -119,8 +119,9 @@ async def fuse_one(stage: Stage, found: Streams, weights: Mapping[Stream, float]
     """For one project: neighbours, fusion and what is shown, in one statement."""
     fusion = fusion_values(stage.settings, weights)
     values = {**candidate_values(found), **fusion, **graph_values(stage.settings), "take": take, "held": held}
-    rows = await stage.ask(compile_fusion(stage.plan.filters, stage.plan.request.explain), values)
-    return [_chosen(stage.place, row, row, tuple(row["via"]) if row["via"] else None) for row in rows]
+    explain = stage.plan.request.explain
+    rows = await stage.ask(compile_fusion(stage.plan.filters, explain), values)
+    return [_chosen(stage.place, row, row, _steps(row, explain)) for row in rows]
 
 
 async def find_seeds(stage: Stage, found: Streams, weights: Mapping[Stream, float]) -> list[Seed]:
@@ -132,8 +133,14 @@ async def find_seeds(stage: Stage, found: Streams, weights: Mapping[Stream, floa
 async def find_neighbours(stage: Stage, seeds: Sequence[Seed], held: Sequence[int]) -> list[Found]:
     """For several projects: the `graph` stream in this one."""
     values = {**seed_values(seeds), **graph_values(stage.settings), "held": held}
-    rows = await stage.ask(compile_neighbours(stage.plan.filters), values)
-    return [Found(stage.place, row["is_page"], row["id"], None, row["score"], tuple(row["via"])) for row in rows]
+    explain = stage.plan.request.explain
+    rows = await stage.ask(compile_neighbours(stage.plan.filters, explain), values)
+    return [Found(stage.place, row["is_page"], row["id"], None, row["score"], _steps(row, explain)) for row in rows]
+
+
+def _steps(row: Any, explain: bool) -> tuple[str, ...]:
+    """How the graph stream came to it, where that was asked for."""
+    return tuple(row["via"] or ()) if explain else ()
 
 
 async def order_all(stage: Stage, found: Streams, weights: Mapping[Stream, float], take: int) -> list[Any]:
@@ -154,11 +161,11 @@ async def show(stage: Stage, rows: Sequence[Any], graph: Mapping[tuple[int, bool
     hits: list[Chosen] = []
     for row in shown:
         step = graph.get((stage.place, row["is_page"], row["id"]))
-        hits.append(_chosen(stage.place, mine[row["is_page"], row["id"]], row, step.names if step else None))
+        hits.append(_chosen(stage.place, mine[row["is_page"], row["id"]], row, step.names if step else ()))
     return hits
 
 
-def _chosen(place: int, order: Any, row: Any, via: tuple[str, ...] | None) -> Chosen:
+def _chosen(place: int, order: Any, row: Any, via: tuple[str, ...]) -> Chosen:
     return Chosen(
         place=place,
         is_page=order["is_page"],

@@ -1,5 +1,5 @@
 -- The parts of the last stage; compile.py joins them: ranks within the streams, the graph's neighbours of the first, the fused order,
--- what is shown. Streams: 1 words, 2 names, 3 graph, 4 vectors. Where `…_ranks()` stands, the columns of the part of that name come, or none.
+-- what is shown. Streams: 1 words, 2 names, 3 graph, 4 vectors. Where `…_ranks()` or `steps()` stands, the columns of the part of that name come, or none.
 
 -- name: list
 -- The lists of candidates: for each stream and project those of pages and those of events.
@@ -58,64 +58,75 @@ WHERE e.carried <= :rare::bigint;
 
 -- name: edge
 -- One step from the seeds: links between pages, both ways, NEXT and RESOLVED_BY, both ways, each once, however many names of a page are
--- linked; and shared rare entities, by each seed that has one, also where two have the same score.
-SELECT true AS is_page, t.id, s.fused AS score, 'LINKS pg_' || s.id AS via
+-- linked; and shared rare entities, by each seed that has one, also where two have the same score. `step` and what it went by, a seed or a name.
+SELECT true AS is_page, t.id, s.fused AS score, 'LINKS pg_' AS step, s.id AS seed, NULL::text AS name
 FROM seed AS s CROSS JOIN LATERAL (SELECT x.target FROM m_0.page_link AS x WHERE x.from_id = s.id OFFSET 0) AS l
     CROSS JOIN LATERAL (SELECT x.id FROM m_0.page AS x WHERE x.names @> ARRAY[l.target] OFFSET 0) AS t
 WHERE s.is_page AND t.id <> s.id
 UNION
-SELECT true AS is_page, l.from_id AS id, s.fused AS score, 'LINKED_BY pg_' || s.id AS via
+SELECT true AS is_page, l.from_id AS id, s.fused AS score, 'LINKED_BY pg_' AS step, s.id AS seed, NULL::text AS name
 FROM seed AS s CROSS JOIN LATERAL (SELECT unnest(x.names) AS name FROM m_0.page AS x WHERE x.id = s.id OFFSET 0) AS n
     CROSS JOIN LATERAL (SELECT x.from_id FROM m_0.page_link AS x WHERE x.target = n.name OFFSET 0) AS l
 WHERE s.is_page AND l.from_id <> s.id
 UNION
-SELECT false AS is_page, n.to_id AS id, s.fused AS score, 'NEXT evt_' || s.id AS via
+SELECT false AS is_page, n.to_id AS id, s.fused AS score, 'NEXT evt_' AS step, s.id AS seed, NULL::text AS name
 FROM seed AS s CROSS JOIN LATERAL (SELECT x.to_id FROM m_0.next_link AS x WHERE x.from_id = s.id OFFSET 0) AS n WHERE NOT s.is_page
 UNION
-SELECT false AS is_page, n.from_id AS id, s.fused AS score, 'NEXT evt_' || s.id AS via
+SELECT false AS is_page, n.from_id AS id, s.fused AS score, 'NEXT evt_' AS step, s.id AS seed, NULL::text AS name
 FROM seed AS s CROSS JOIN LATERAL (SELECT x.from_id FROM m_0.next_link AS x WHERE x.to_id = s.id OFFSET 0) AS n WHERE NOT s.is_page
 UNION
-SELECT false AS is_page, r.evidence_id AS id, s.fused AS score, 'RESOLVED_BY evt_' || s.id AS via
+SELECT false AS is_page, r.evidence_id AS id, s.fused AS score, 'RESOLVED_BY evt_' AS step, s.id AS seed, NULL::text AS name
 FROM seed AS s CROSS JOIN LATERAL (
     SELECT x.evidence_id FROM m_0.resolution AS x WHERE x.plan_id = s.id AND x.revoked_at IS NULL OFFSET 0
 ) AS r WHERE NOT s.is_page
 UNION
-SELECT false AS is_page, r.plan_id AS id, s.fused AS score, 'RESOLVED_BY evt_' || s.id AS via
+SELECT false AS is_page, r.plan_id AS id, s.fused AS score, 'RESOLVED_BY evt_' AS step, s.id AS seed, NULL::text AS name
 FROM seed AS s CROSS JOIN LATERAL (
     SELECT x.plan_id FROM m_0.resolution AS x WHERE x.evidence_id = s.id AND x.revoked_at IS NULL OFFSET 0
 ) AS r WHERE NOT s.is_page
 UNION ALL
-SELECT false AS is_page, p.event_id AS id, s.fused / s.carried AS score, 'SHARES ' || s.name AS via
+SELECT false AS is_page, p.event_id AS id, s.fused / s.carried AS score, 'SHARES ' AS step, NULL::bigint AS seed, s.name
 FROM shared AS s CROSS JOIN LATERAL (SELECT x.event_id FROM m_0.participation AS x WHERE x.entity_id = s.entity OFFSET 0) AS p
 WHERE s.is_page OR p.event_id <> s.id
 UNION ALL
-SELECT true AS is_page, p.page_id AS id, s.fused / s.carried AS score, 'SHARES ' || s.name AS via
+SELECT true AS is_page, p.page_id AS id, s.fused / s.carried AS score, 'SHARES ' AS step, NULL::bigint AS seed, s.name
 FROM shared AS s CROSS JOIN LATERAL (SELECT x.page_id FROM m_0.page_entity AS x WHERE x.entity_id = s.entity OFFSET 0) AS p
 WHERE NOT s.is_page OR p.page_id <> s.id;
 
 -- name: neighbour
 -- The graph stream: what stands next to the seeds, by the sum of what each step brings.
 (
-    SELECT false AS is_page, e.id, sum(e.score ORDER BY e.score) AS score, (array_agg(e.via ORDER BY e.score DESC, e.via))[1:3] AS via
+    SELECT false AS is_page, e.id, sum(e.score ORDER BY e.score) AS score, steps()
     FROM edge AS e WHERE NOT e.is_page AND wanted_event(e.id) GROUP BY e.id ORDER BY 3 DESC, 2 DESC LIMIT :stream_size::bigint
 )
 UNION ALL
 (
-    SELECT true AS is_page, e.id, sum(e.score ORDER BY e.score) AS score, (array_agg(e.via ORDER BY e.score DESC, e.via))[1:3] AS via
+    SELECT true AS is_page, e.id, sum(e.score ORDER BY e.score) AS score, steps()
     FROM edge AS e WHERE e.is_page AND wanted_page(e.id) GROUP BY e.id ORDER BY 3 DESC, 2 DESC LIMIT :stream_size::bigint
 );
 
+-- name: steps
+-- The three that bring the most, each once, where they are asked for.
+SELECT (
+    SELECT array_agg(v.via ORDER BY v.score DESC, v.via)
+    FROM (
+        SELECT s.via, max(s.score) AS score
+        FROM unnest(array_agg(e.step || coalesce(e.name, e.seed::text)), array_agg(e.score)) AS s (via, score)
+        GROUP BY s.via ORDER BY 2 DESC, 1 LIMIT 3
+    ) AS v
+) AS via FROM edge AS e;
+
 -- name: refused
 -- The order with the graph's neighbours as a stream of its own.
-SELECT coalesce(f.place, 1) AS place, coalesce(f.is_page, n.is_page) AS is_page, coalesce(f.id, n.id) AS id, f.passage, n.via,
+SELECT coalesce(f.place, 1) AS place, coalesce(f.is_page, n.is_page) AS is_page, coalesce(f.id, n.id) AS id, f.passage,
     coalesce(f.fused, 0) + coalesce(:graph_weight::double precision / (:k::double precision + n.rank), 0) AS fused, refused_ranks()
 FROM fused AS f FULL JOIN (
     SELECT n.*, row_number() OVER (ORDER BY n.score DESC, n.is_page DESC, n.id DESC) AS rank FROM neighbour AS n
 ) AS n ON n.is_page = f.is_page AND n.id = f.id;
 
 -- name: refused_ranks
--- The rank in each stream there.
-SELECT f.fts_rank, f.entity_rank, n.rank AS graph_rank, f.vector_rank FROM fused AS f CROSS JOIN neighbour AS n;
+-- The rank in each stream there, and the steps that led to it.
+SELECT f.fts_rank, f.entity_rank, n.rank AS graph_rank, f.vector_rank, n.via FROM fused AS f CROSS JOIN neighbour AS n;
 
 -- name: chosen
 -- The first of each list.

@@ -49,8 +49,15 @@ async def test_seeds_of_one_score_each_bring_what_they_share(project: ProjectRef
 
 
 async def test_a_step_is_explained_once_though_several_seeds_make_it(project: ProjectRef, memory: Memory, ask: Ask) -> None:
+    count, coast = ("Graf", "ship"), ("Zinn", "place")
+    await memory.save(project, [{"summary": "elsewhere", "entities": [coast]} for _ in range(6)])
     *_, shared = await memory.save(
-        project, [{"summary": text, "entities": [("Graf", "ship")]} for text in ("zeppelin one", "a zeppelin more", "other")]
+        project,
+        [
+            {"summary": "zeppelin", "entities": [count, coast]},
+            *({"summary": f"a zeppelin more, the {number}th", "entities": [count]} for number in range(3)),
+            {"summary": "other", "entities": [count, coast]},
+        ],
     )
     answer = await ask(project, "zeppelin", explain=True)
-    assert {hit.id: hit.explain.graph_via for hit in answer.raw_hits}[shared] == ["SHARES Graf"]
+    assert {hit.id: hit.explain.graph_via for hit in answer.raw_hits}[shared] == ["SHARES Graf", "SHARES Zinn"]

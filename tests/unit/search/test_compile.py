@@ -31,7 +31,7 @@ def check(statement: Compiled) -> None:
     numbers = {int(number) for number in re.findall(r"\$(\d+)", statement.sql)}
     assert numbers == set(range(1, len(statement.names) + 1))
     assert "wanted_" not in statement.sql.lower()
-    assert not re.search(r"weighed_terms|each_term|terms_of|best_terms|matched_names|all_matched|_ranks", statement.sql.lower())
+    assert not re.search(r"weighed_terms|each_term|terms_of|best_terms|matched_names|all_matched|_ranks|steps\(", statement.sql.lower())
     assert set(re.findall(r"\bm_0\.(\w+)", statement.sql)) or "UNNEST" in statement.sql
 
 
@@ -46,7 +46,7 @@ def test_stages(filters: tuple[str, ...]) -> None:
     check(compile_words(filters, ("term", "moment")))
     for ranked in (False, True):
         check(compile_fusion(filters, ranked))
-    check(compile_neighbours(filters))
+        check(compile_neighbours(filters, ranked))
 
 
 def test_statements_without_filters() -> None:
