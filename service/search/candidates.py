@@ -4,7 +4,7 @@ In: rows of a stream that the database has packed into lists; `Found` where a ca
 lists stay in Postgres's own writing: thousands of objects a call would cost more than the statements that make and read them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import count, groupby
 from typing import Any, TypeAlias
 
@@ -18,8 +18,8 @@ _NONE = "NULL"
 class Candidates(msgspec.Struct, frozen=True):
     """Pages or events of one project: `ids`, `passages` and `scores` run side by side, each as `1,2,3`. `place` numbers the project.
 
-    `names` are what matched, of each, where that was asked for; `itself` are those whose id, path or title the query gives; `held` is the
-    most that a passage scores for the words in it, however long it is.
+    `names` are what matched, of each, where that was asked for; `itself` are those whose id, path or title the query gives; `untold` those
+    that carry a name whose text says nothing of it; `held` is the most that a passage scores for the words in it, however long it is.
     """
 
     place: int
@@ -30,6 +30,7 @@ class Candidates(msgspec.Struct, frozen=True):
     scores: str
     names: Sequence[Sequence[str]] = ()
     itself: tuple[int, ...] = ()
+    untold: tuple[int, ...] = ()
     held: float = 0.0
 
     def columns(self) -> tuple[list[str], list[str], list[str]]:
@@ -79,25 +80,51 @@ def unpack(packed: Iterable[Candidates]) -> list[Found]:
 def lift(words: Iterable[Candidates], names: Iterable[Candidates]) -> list[Candidates]:
     """The text matches, of which each project has its pages and its events once, and before them what the query gives by id, path or
     title: no text matches it better."""
-    lifted = {(part.place, part.is_page): part for part in words}
-    best = max((max(map(float, part.scores.split(","))) for part in lifted.values()), default=0.0)
-    for part in names:
-        if part.itself:
-            lifted[part.place, part.is_page] = _lift_part(lifted.get((part.place, part.is_page)), part, best)
-    return list(lifted.values())
+    words = list(words)
+    best = max((max(map(float, part.scores.split(","))) for part in words), default=0.0)
+    return _raise(words, ((part, part.itself) for part in names), lambda score: best + score)
 
 
-def _lift_part(words: Candidates | None, names: Candidates, best: float) -> Candidates:
+def tell(words: Iterable[Candidates], names: Iterable[Candidates], weigh: Callable[[float], float], most: int) -> list[Candidates]:
+    """The same, at most so many of each, where a name that an event or page carries counts as if its text, which has no word of it, said it
+    once: `weigh` gives the text's score for that of the name."""
+    return [_first(part, most) for part in _raise(words, ((part, part.untold) for part in names), weigh)]
+
+
+def _raise(
+    words: Iterable[Candidates], names: Iterable[tuple[Candidates, Collection[int]]], weigh: Callable[[float], float]
+) -> list[Candidates]:
+    """The text matches with what some of the named score more as such; those that are none yet become some."""
+    raised = {(part.place, part.is_page): part for part in words}
+    for part, chosen in names:
+        if chosen:
+            scores = part.by_id()
+            place = (part.place, part.is_page)
+            raised[place] = _raise_part(raised.get(place), part, {number: weigh(scores[number]) for number in chosen})
+    return list(raised.values())
+
+
+def _raise_part(words: Candidates | None, names: Candidates, more: Mapping[int, float]) -> Candidates:
     ids, passages, scores = words.columns() if words else ([], [], [])
-    named = names.columns()
-    for number in map(str, names.itself):
-        if number not in ids:
-            at = named[0].index(number)
-            for column, more in zip((ids, passages, scores), named, strict=True):
-                column.append(more[at])
-        at = ids.index(number)
-        scores[at] = str(best + float(scores[at]))
-    return Candidates(names.place, names.is_page, len(ids), ",".join(ids), ",".join(passages), ",".join(scores))
+    places = {number: at for at, number in enumerate(ids)}
+    for each, added in more.items():
+        at = places.get(str(each))
+        if at is None:
+            ids.append(str(each))
+            passages.append(_NONE)
+            scores.append(str(added))
+        else:
+            scores[at] = str(float(scores[at]) + added)
+    held = max(words.held if words else 0.0, *more.values())
+    return Candidates(names.place, names.is_page, len(ids), ",".join(ids), ",".join(passages), ",".join(scores), held=held)
+
+
+def _first(part: Candidates, most: int) -> Candidates:
+    if part.count <= most:
+        return part
+    rows = sorted(zip(*part.columns(), strict=True), key=lambda row: (-float(row[2]), -int(row[0])))[:most]
+    ids, passages, scores = (",".join(column) for column in zip(*rows, strict=True))
+    return msgspec.structs.replace(part, count=most, ids=ids, passages=passages, scores=scores)
 
 
 def rank_apart(packed: Iterable[Candidates], groups: Mapping[int, int]) -> list[Candidates]:

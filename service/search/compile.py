@@ -22,6 +22,7 @@ _EXPLAINING: Final = {
     "steps": "search_fusion",
     "refused_ranks": "search_fusion",
 }
+_UNTOLD: Final = {"untold_names": "search"}
 _READ_ONCE: Final = ("candidate", "neighbour", "chosen")  # kept nowhere in between
 
 
@@ -58,9 +59,9 @@ def compile_words(filters: tuple[str, ...], terms: tuple[str, ...]) -> Compiled:
 
 
 @cache
-def compile_names(filters: tuple[str, ...], explained: bool) -> Compiled:
-    """The statement `names`; `explained`: with the names that matched."""
-    return _finish(_explain(_pack(_part("search", "names"), "packed_names"), explained), filters)
+def compile_names(filters: tuple[str, ...], explained: bool, texts: bool) -> Compiled:
+    """The statement `names`; `explained`: with the names that matched; `texts`: with what texts do not tell."""
+    return _finish(_show(_explain(_pack(_part("search", "names"), "packed_names"), explained), _UNTOLD, texts), filters)
 
 
 @cache
@@ -176,14 +177,19 @@ def _without_places(query: exp.Query) -> exp.Query:
 
 
 def _explain(query: exp.Query, explained: bool) -> exp.Query:
-    """The columns that only an explanation shows, each part of them where a call of its name stands, or nothing."""
+    """The columns that only an explanation shows."""
+    return _show(query, _EXPLAINING, explained)
+
+
+def _show(query: exp.Query, parts: Mapping[str, str], shown: bool) -> exp.Query:
+    """The columns of these parts where calls of their names stand, or none."""
     for select in query.find_all(exp.Select):
         columns: list[exp.Expr] = []
         for each in select.expressions:
-            topic = _EXPLAINING.get(each.name) if isinstance(each, exp.Anonymous) else None
+            topic = parts.get(each.name) if isinstance(each, exp.Anonymous) else None
             if topic is None:
                 columns.append(each)
-            elif explained:
+            elif shown:
                 columns += _part(topic, each.name).selects
         select.set("expressions", columns)
     return query

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from service.memory.words import analyse_word
 from service.search.languages import (
     MARKERS,
     PRESENT,
@@ -60,7 +61,7 @@ def add_forms(query: WordQuery, frequencies: Mapping[str, int], documents: int) 
     """The query with the forms that are known, in its languages or, where its words do not tell them, in those of the project."""
     languages = languages_of(frequencies, documents) if query.languages is None else query.languages
     if not languages:
-        return query
+        return _respell(query, frequencies)
     inflected = frozenset(_inflected(query))
     binding = bind(languages)
     terms: dict[tuple[str, ...], Term] = {}
@@ -79,6 +80,25 @@ def add_forms(query: WordQuery, frequencies: Mapping[str, int], documents: int) 
         else:
             terms.setdefault(term.lexemes, term)
     return msgspec.structs.replace(query, terms=tuple(terms.values()))
+
+
+def respelled(query: WordQuery) -> Iterator[tuple[Term, tuple[str, ...]]]:
+    """Words in which two letters may stand for an umlaut, in whatever language, and the lexemes that they are then."""
+    for term in _inflected(query):
+        spelled = tuple(filter(None, map(analyse_word, spellings_of(term.written))))
+        if spelled:
+            yield term, spelled
+
+
+def _respell(query: WordQuery, frequencies: Mapping[str, int]) -> WordQuery:
+    """A word that no text has, by the umlaut that a text has in its place."""
+    known = {
+        term: forms
+        for term, spelled in respelled(query)
+        if term.lexemes[0] not in frequencies and (forms := tuple(word for word in spelled if word in frequencies))
+    }
+    terms = tuple(msgspec.structs.replace(term, forms=known[term]) if term in known else term for term in query.terms)
+    return msgspec.structs.replace(query, terms=terms) if known else query
 
 
 def show_forms(query: WordQuery, found: Iterable[Term]) -> WordQuery:

@@ -5,17 +5,18 @@ what is to be said. Those of several projects are added up in the order of the p
 """
 
 from collections.abc import Awaitable, Sequence
+from functools import partial
 from typing import Final, TypeVar
 
 import structlog
 
 from service.db.budget import Cut, StatementFailed
 from service.search.answer import STREAMS, Stream, Truncated
-from service.search.candidates import Candidates, lift, pack
+from service.search.candidates import Candidates, lift, pack, tell
 from service.search.forms import add_forms
 from service.search.near import Scan, find_vectors
 from service.search.stages import Facts, Stage, find_names, find_words
-from service.search.streams.fts import WordFacts, WordPlan, limit_candidates, measure_query, plan_words
+from service.search.streams.fts import WordFacts, WordPlan, limit_candidates, measure_query, plan_words, weigh_name
 from service.search.streams.vector import QueryVector, explain_absence
 from service.search.versions import MAX_PAGES, OldPage, find_in_old_pages, read_old_pages
 from service.search.word_query import Term
@@ -116,10 +117,14 @@ async def _gather_texts(findings: Findings, stage: Stage, facts: Facts, counted:
     findings.held_whole = measure_query(query, counted)
     for name, carried in facts.hubs.items():
         findings.note(f"{name} takes part in {carried} events: the newest {stage.settings.fan} were ranked by it.")
-    names = await findings.attempt(("entity",), find_names(stage, facts)) or []
+    texts = "fts" in findings.active
+    names = await findings.attempt(("entity",), find_names(stage, facts, words.candidates if words else None, texts=texts)) or []
     findings.found["entity"] += names
     if any(part.itself for part in names):
         findings.found["fts"] = lift(findings.found["fts"], names)
+    if any(part.untold for part in names):
+        weigh = partial(weigh_name, documents=counted.documents)
+        findings.found["fts"] = tell(findings.found["fts"], names, weigh, stage.settings.stream_size)
     if past:
         await _gather_past(findings, stage, words, facts.held)
 

@@ -40,6 +40,12 @@ class SearchPlan(msgspec.Struct, frozen=True):
         return self.reading.to_embed
 
     @property
+    def asked(self) -> tuple[str, ...]:
+        """The filters as they were asked for."""
+        named = {"phrases": "quoted phrases", "excluded": "-words"}
+        return tuple(named.get(name, name) for name in self.filters if name != "unchanged")
+
+    @property
     def name_filters(self) -> tuple[str, ...]:
         """Who quotes a name means what carries it, whether its text spells it or not."""
         return tuple(name for name in self.filters if name != "phrases")

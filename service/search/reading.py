@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from service.search.forms import form_values, looks_for_forms
+from service.search.forms import form_values, looks_for_forms, respelled
 from service.search.streams.entity import NameQuery, read_names
 from service.search.word_query import LONGEST_TYPED, WordQuery, read_query
 
@@ -73,6 +73,7 @@ def _notes(words: WordQuery, *, asked: bool) -> list[str]:
 def _fact_values(words: WordQuery, names: NameQuery) -> dict[str, Any]:
     lexemes = {lexeme for term in words.terms if not term.prefix for lexeme in term.lexemes}
     lexemes.update(start.lexeme for start in names.starts)
+    lexemes.update(word for _, spelled in respelled(words) for word in spelled)
     return {
         "words": tuple(sorted(lexemes)),
         "starts": tuple(sorted({term.lexemes[0] for term in words.terms if term.prefix})),

@@ -230,6 +230,10 @@ class _Search:
             explain=explain,
         )
         limit = self.plan.limit
+        if not hits and self.plan.filters:
+            findings.note(f"Nothing that matches passes the filters: {', '.join(self.plan.asked)}.")
+        elif self.plan.words.terms and {"fts", "entity"} <= findings.active and not (findings.found["fts"] or findings.found["entity"]):
+            findings.note("No text and no name holds a word of the query: what is listed is near it in meaning, at best.")
         hits = [_as_it_was(hit, findings.past.get((hit.place, hit.is_page, hit.id))) for hit in hits]
         counts: Mapping[str, int] = {stream: sum(part.count for part in findings.found[stream]) for stream in STREAMS if stream != "graph"}
         return SearchAnswer(

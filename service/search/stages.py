@@ -26,7 +26,7 @@ from service.search.compile import (
 )
 from service.search.parse import SearchSettings
 from service.search.plan import SearchPlan
-from service.search.streams.entity import choose_starts, started_values
+from service.search.streams.entity import choose_starts, is_telling, started_values
 from service.search.streams.fts import WordFacts, WordPlan
 from service.search.streams.graph import Seed, fusion_values, graph_values, seed_values
 
@@ -91,28 +91,33 @@ async def find_words(stage: Stage, words: WordPlan, after: int, held: Sequence[i
     return [msgspec.structs.replace(candidates, held=row["held"] or 0.0) for candidates, row in found]
 
 
-async def find_names(stage: Stage, facts: Facts) -> list[Candidates]:
-    """The `entity` stream."""
+async def find_names(stage: Stage, facts: Facts, candidates: str | None, *, texts: bool = True) -> list[Candidates]:
+    """The `entity` stream; `candidates` is the tsquery by which texts are chosen, where any are. Not `texts`: they could not be read."""
     names = stage.plan.names
     frequencies = dict(facts.words.frequencies)
+    of_time = stage.plan.words.moments.words if stage.plan.words.moments else frozenset()
     values = {
         **names.values(),
         "entities": list(facts.entities),
+        "telling": [number for number, name in facts.entities.items() if is_telling(name)],
         "tag_ids": list(facts.tags),
-        **started_values(choose_starts(names, (*facts.entities.values(), *facts.tags.values()), frequencies)),
+        **started_values(choose_starts(names, (*facts.entities.values(), *facts.tags.values()), frequencies, of_time)),
         "started": stage.settings.started,
         "fan": stage.settings.fan,
         "held": facts.held,
+        "rare": stage.settings.rare,
+        "candidates": candidates,
         "stream_size": stage.settings.stream_size,
     }
     explain = stage.plan.request.explain
-    rows = await stage.ask(compile_names(stage.plan.name_filters, explain), values)
-    return [_named(row, candidates, explain) for row, candidates in zip(rows, read_packed(stage.place, rows), strict=True)]
+    rows = await stage.ask(compile_names(stage.plan.name_filters, explain, texts), values)
+    return [_named(row, candidates, explain, texts) for row, candidates in zip(rows, read_packed(stage.place, rows), strict=True)]
 
 
-def _named(row: Any, candidates: Candidates, explain: bool) -> Candidates:
+def _named(row: Any, candidates: Candidates, explain: bool, texts: bool) -> Candidates:
     matched = msgspec.json.decode(row["matched"], type=list[list[str]]) if explain else ()
-    return msgspec.structs.replace(candidates, itself=tuple(row["itself"] or ()), names=matched)
+    untold = tuple(row["untold"] or ()) if texts else ()
+    return msgspec.structs.replace(candidates, itself=tuple(row["itself"] or ()), untold=untold, names=matched)
 
 
 async def fuse_one(stage: Stage, found: Streams, weights: Mapping[Stream, float], held: Sequence[int], take: int) -> list[Chosen]:

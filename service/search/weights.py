@@ -14,6 +14,8 @@ from service.search.plan import SearchPlan
 
 HELD: Final = 0.8  # of the query; a text that holds so much of it is what was asked for, whatever its vector says
 
+OF_TIME: Final = 0.01  # of their weights that streams other than the text match count where a time alone is asked for: it alone knows times
+
 
 def set_weights(settings: SearchSettings) -> dict[Stream, float]:
     """The weights as they are set."""
@@ -26,6 +28,8 @@ def weigh_streams(plan: SearchPlan, found: Streams, whole: float, settings: Sear
     `whole` is what a text would score that has each word of the query once, those included that no text has.
     """
     weights = set_weights(settings)
+    if plan.words.asks_when:
+        weights |= {stream: weights[stream] * OF_TIME for stream in STREAMS if stream != "fts"}
     if _may_lead(plan, found, whole) and is_beside(found["fts"], found["vector"], settings.beside):
         weights["vector"] *= settings.vector_lead
     return weights

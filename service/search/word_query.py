@@ -72,6 +72,16 @@ class WordQuery(msgspec.Struct, frozen=True):
     moments: Moments | None = None
     empty_phrase: bool = False
 
+    def names_time(self, term: Term) -> bool:
+        """Whether the term is part of what names a time."""
+        named = self.moments.words if self.moments else frozenset[str]()
+        return term.written in named or named.issuperset(term.lexemes)
+
+    @property
+    def asks_when(self) -> bool:
+        """Whether it names a time and nothing else."""
+        return self.moments is not None and not self.phrases and all(map(self.names_time, self.terms))
+
 
 def read_query(text: str) -> WordQuery:
     """A query as people write it: words, "quoted phrases", -excluded words."""

@@ -28,6 +28,7 @@ _WILD: Final = re.compile(r"([\\%_])")
 _BINDING: Final = STOP_WORDS | bind(BINDING)  # no name is meant by its article
 _BETWEEN: Final = r"[\u0001-/:-@\[-`{-\u00bf\u2000-\u206f\u3000-\u3020]"  # the words of a name, here and where `entity.words` is made
 _BOUNDS: Final = re.compile(_BETWEEN)
+_WORD: Final = re.compile(r"\w+")
 
 
 class Start(msgspec.Struct, frozen=True):
@@ -45,6 +46,10 @@ class Start(msgspec.Struct, frozen=True):
         pieces = [quote(piece) for piece in _BOUNDS.split(word) if piece]
         tsquery = f"({' & '.join(pieces)}:*)" if pieces else ""
         return cls(word, lexeme, tsquery, "%" + _WILD.sub(r"\\\1", word) + "%", _NO_WORD.sub(r"\\\1", word))
+
+    def as_whole(self) -> "Start":
+        """The same for names that have the word itself."""
+        return msgspec.structs.replace(self, tsquery=self.tsquery.replace(":*)", ")"), pattern=f"{self.pattern}(?={_BETWEEN}|$)")
 
 
 class NameQuery(msgspec.Struct, frozen=True):
@@ -92,19 +97,34 @@ def read_names(text: str) -> NameQuery:
     )
 
 
-def choose_starts(query: NameQuery, named: Iterable[str], frequencies: Mapping[str, int]) -> list[Start]:
-    """The query's rarest words, those of exactly matched names excepted: names may begin like them, or have a word that does."""
-    taken = {word for name in named for word in name.split()}
-    left = [start for start in query.starts if start.word not in taken]
+def is_telling(name: str) -> bool:
+    """Whether a folded name is more than words that bind others, which a text's first word may have become."""
+    return not _BINDING.issuperset(name.split())
+
+
+def choose_starts(
+    query: NameQuery, named: Iterable[str], frequencies: Mapping[str, int], of_time: frozenset[str] = frozenset()
+) -> list[Start]:
+    """The query's rarest words, those of exactly matched names excepted: names may begin like them, or have a word that does.
+
+    A name of one word is often the first of a longer one, which is sought as a whole word then. What names a time names nothing else.
+    """
+    names = [name.split() for name in named]
+    taken = {word for name in names if len(name) > 1 for word in name}
+    whole = {word for name in names if len(name) == 1 for word in name}
+    left = [start.as_whole() if start.word in whole else start for start in query.starts if start.word not in taken]
+    left = [start for start in left if not of_time.issuperset(_WORD.findall(start.word))]
     return sorted(left, key=lambda start: (frequencies.get(start.lexeme, 0), start.word))[:MAX_STARTS]
 
 
 def started_values(starts: Sequence[Start]) -> dict[str, Any]:
-    """The words of names as a tsquery, patterns for LIKE, which is quick, and one for the bounds of words, asked of what these find."""
+    """The words of names as a tsquery, patterns for LIKE, which is quick, and for the bounds of words, asked of what these find."""
+    pattern = f"(^|{_BETWEEN})({'|'.join(start.pattern for start in starts)})"
     return {
         "starts": " | ".join(start.tsquery for start in starts if start.tsquery) or None,
         "pieces": [start.like for start in starts],
-        "pattern": f"(^|{_BETWEEN})({'|'.join(start.pattern for start in starts)})",
+        "pattern": pattern,
+        "whole_words": f"{pattern}(?={_BETWEEN}|$)",
     }
 
 

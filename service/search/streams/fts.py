@@ -13,6 +13,7 @@ from service.search.parse import SearchSettings
 from service.search.word_query import Term, WordQuery
 
 MATCHED: Final = 0.0607927  # what ts_rank gives for a lexeme that stands once
+_OF_TIME: Final = 0.3  # of its weight that a word counts which names a time, where events are known to be of it
 
 
 class WordFacts(msgspec.Struct, frozen=True):
@@ -95,7 +96,9 @@ def plan_words(query: WordQuery, facts: WordFacts, settings: SearchSettings, *, 
         notes.append(f"More than {dated_most} events are of that time: the newest of them were ranked.")
     return WordPlan(
         terms=tuple(term for _, term in scored),
-        weights=tuple(_weigh(frequency, facts.documents, term) for frequency, term in scored),
+        weights=tuple(
+            _weigh(frequency, facts.documents, term) * (_OF_TIME if dated and query.names_time(term) else 1) for frequency, term in scored
+        ),
         choosing=choosing,
         candidates=" | ".join(f"({term.tsquery})" for term in choosing),
         mean_length=max(1.0, facts.words / max(1, facts.documents)),
@@ -109,6 +112,11 @@ def plan_words(query: WordQuery, facts: WordFacts, settings: SearchSettings, *, 
 def measure_query(query: WordQuery, facts: WordFacts) -> float:
     """What a passage of mean length would score that has each of the query's words once, unknown ones included."""
     return MATCHED * sum(_rarity(_frequency(term, facts), facts.documents) * term.share for term in query.terms)
+
+
+def weigh_name(score: float, documents: int) -> float:
+    """What a text would score that says once a name by which something scores as much, which is one part of those that carry it."""
+    return MATCHED * _rarity(1 / score, documents)
 
 
 def limit_candidates(plan: WordPlan, facts: WordFacts, last: int, settings: SearchSettings) -> int:
@@ -142,8 +150,7 @@ def _choose_dated(query: WordQuery, known: Sequence[tuple[int, Term]], dated: in
     and something else is asked."""
     if not dated or query.moments is None or query.phrases:
         return 0
-    named = query.moments.words
-    asked = any(term.written not in named and not named.issuperset(term.lexemes) for _, term in known)
+    asked = not all(query.names_time(term) for _, term in known)
     return 0 if asked and dated > most else min(dated, most)
 
 
@@ -152,5 +159,5 @@ def _weigh(frequency: int, documents: int, term: Term) -> float:
     return _rarity(frequency, documents) * term.share * (1 + len(term.forms))
 
 
-def _rarity(frequency: int, documents: int) -> float:
+def _rarity(frequency: float, documents: int) -> float:
     return math.log(1 + (documents - min(frequency, documents) + 0.5) / (frequency + 0.5))

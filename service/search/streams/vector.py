@@ -120,7 +120,7 @@ def explain_absence(space: Space | None, of_query: Space | None, project: str) -
     if of_query is None:
         return None
     if space is None:
-        return f"Project {project} has no embedding space yet, so the vector stream is absent."
+        return f"Project {project} has no vectors yet, so the vector stream is absent."
     mine = (of_query.provider, of_query.model, of_query.dim)
     if (space.provider, space.model, space.dim) == mine:
         return None

@@ -1,6 +1,6 @@
 -- The stages of memory_query. `:name` is a value, bound when the statement is compiled (service/search/compile.py), which also puts
 -- the request's filters where `wanted_event(id)` and `wanted_page(id)` stand, and the query's terms where `weighed_terms()` (their sum), `each_term()`,
--- `terms_of(…)`, `sum_terms(…)` and `best_terms()` stand; what is only explained where `matched_names()` and `all_matched()` stand. Long lists come as one text, names as its lines and words as its words: the driver looks
+-- `terms_of(…)`, `sum_terms(…)` and `best_terms()` stand; what is only explained where `matched_names()` and `all_matched()` stand, and the look into texts where `untold_names()` stands. Long lists come as one text, names as its lines and words as its words: the driver looks
 -- at each item of an array several times. They are cut up in a subquery, which runs once, not for each row.
 
 -- name: facts
@@ -168,21 +168,22 @@ SELECT p.event_id = ANY(ARRAY(
 -- Entities, tags, sessions, public ids, paths and titles that the query names: each counts 1/(events or pages that carry it), of a tag or
 -- session as far as it is read.
 WITH started AS MATERIALIZED (
-    SELECT e.id, e.name, e.event_count + e.page_count AS carried
+    SELECT e.id, e.name, e.event_count + e.page_count AS carried, e.folded ~ :whole_words::text AS spelled
     FROM m_0.entity AS e
     WHERE e.words @@ (SELECT :starts::text::tsquery) AND e.folded ~ :pattern::text AND NOT e.id = ANY(:entities::bigint[])
     ORDER BY e.event_count + e.page_count, e.id LIMIT :started::bigint
 ), entity_named AS MATERIALIZED (
-    SELECT e.id, e.name, e.event_count + e.page_count AS carried, e.folded = :whole::text AS itself
+    SELECT e.id, e.name, e.event_count + e.page_count AS carried, e.id = ANY(:telling::bigint[]) AS spelled, e.folded = :whole::text AS itself
     FROM m_0.entity AS e WHERE e.id = ANY(:entities::bigint[])
     UNION ALL
-    SELECT s.id, s.name, s.carried, false AS itself FROM started AS s
+    SELECT s.id, s.name, s.carried, s.spelled, false AS itself FROM started AS s
 ), tag_named AS MATERIALIZED (
     SELECT t.id, t.path AS name,
         (
             SELECT count(DISTINCT m.event_id)
             FROM (SELECT m.event_id FROM m_0.membership AS m WHERE m.tag_id = t.id LIMIT 2 * :fan::bigint) AS m
-        ) + (SELECT count(*) FROM (SELECT FROM m_0.page_tag AS p WHERE p.tag_id = t.id LIMIT :fan::bigint) AS p) AS carried
+        ) + (SELECT count(*) FROM (SELECT FROM m_0.page_tag AS p WHERE p.tag_id = t.id LIMIT :fan::bigint) AS p) AS carried,
+        t.id = ANY(:tag_ids::bigint[]) OR t.folded ~ :whole_words::text AS spelled
     FROM m_0.tag AS t
     WHERE t.id = ANY(:tag_ids::bigint[])
         OR CASE WHEN t.folded LIKE ANY(:pieces::text[]) THEN t.folded ~ :pattern::text ELSE false END
@@ -195,13 +196,13 @@ WITH started AS MATERIALIZED (
         SELECT n.name FROM m_0.session AS n WHERE n.uuid = ANY(:uuids::uuid[])
     ) AS s
 ), carried_event AS (
-    SELECT p.event_id AS id, n.name, n.carried, n.itself
+    SELECT p.event_id AS id, n.name, n.carried, n.spelled, n.itself
     FROM entity_named AS n CROSS JOIN LATERAL (
         SELECT p.event_id FROM m_0.participation AS p WHERE p.entity_id = n.id
         ORDER BY p.entity_id, p."timestamp" DESC NULLS LAST, p.event_id DESC LIMIT :fan::bigint
     ) AS p
     UNION ALL
-    SELECT m.event_id AS id, n.name, n.carried, false AS itself
+    SELECT m.event_id AS id, n.name, n.carried, n.spelled, false AS itself
     FROM tag_named AS n CROSS JOIN LATERAL (
         SELECT DISTINCT m.event_id FROM (
             SELECT m.event_id FROM m_0.membership AS m WHERE m.tag_id = n.id
@@ -209,37 +210,37 @@ WITH started AS MATERIALIZED (
         ) AS m
     ) AS m
     UNION ALL
-    SELECT e.id, n.name, n.carried, false AS itself
+    SELECT e.id, n.name, n.carried, false AS spelled, false AS itself
     FROM session_named AS n CROSS JOIN LATERAL (
         SELECT e.id FROM m_0.event AS e WHERE e.session = n.name ORDER BY e.session DESC, e.id DESC LIMIT :fan::bigint
     ) AS e
     UNION ALL
-    SELECT e.id, 'evt_' || e.id AS name, 1 AS carried, true AS itself FROM m_0.event AS e WHERE e.id = ANY(:event_ids::bigint[])
+    SELECT e.id, 'evt_' || e.id AS name, 1 AS carried, true AS spelled, true AS itself FROM m_0.event AS e WHERE e.id = ANY(:event_ids::bigint[])
 ), carried_page AS (
-    SELECT p.page_id AS id, n.name, n.carried, n.itself
+    SELECT p.page_id AS id, n.name, n.carried, n.spelled, n.itself
     FROM entity_named AS n CROSS JOIN LATERAL (SELECT x.page_id FROM m_0.page_entity AS x WHERE x.entity_id = n.id OFFSET 0) AS p
     UNION ALL
-    SELECT p.page_id AS id, n.name, n.carried, false AS itself
+    SELECT p.page_id AS id, n.name, n.carried, n.spelled, false AS itself
     FROM tag_named AS n CROSS JOIN LATERAL (SELECT x.page_id FROM m_0.page_tag AS x WHERE x.tag_id = n.id OFFSET 0) AS p
     UNION ALL
     (
-        SELECT p.id, p.path AS name, 1 AS carried, true AS itself FROM m_0.page AS p WHERE p.id = ANY(:page_ids::bigint[])
+        SELECT p.id, p.path AS name, 1 AS carried, true AS spelled, true AS itself FROM m_0.page AS p WHERE p.id = ANY(:page_ids::bigint[])
         UNION
-        SELECT p.id, p.path AS name, 1 AS carried, true AS itself
+        SELECT p.id, p.path AS name, 1 AS carried, true AS spelled, true AS itself
         FROM unnest(string_to_array(:page_names::text, chr(10))) AS w (name)
             CROSS JOIN LATERAL (SELECT x.id, x.path FROM m_0.page AS x WHERE x.names @> ARRAY[w.name] OFFSET 0) AS p
     )
 )
 (
     SELECT false AS is_page, c.id, sum(1.0::double precision / c.carried ORDER BY c.carried) AS score,
-        bool_or(c.itself) AS itself, matched_names()
+        bool_or(c.spelled) AS spelled, bool_or(c.itself) AS itself, matched_names()
     FROM carried_event AS c WHERE c.carried > 0 AND wanted_event(c.id)
     GROUP BY c.id ORDER BY 3 DESC, 2 DESC LIMIT :stream_size::bigint
 )
 UNION ALL
 (
     SELECT true AS is_page, c.id, sum(1.0::double precision / c.carried ORDER BY c.carried) AS score,
-        bool_or(c.itself) AS itself, matched_names()
+        bool_or(c.spelled) AS spelled, bool_or(c.itself) AS itself, matched_names()
     FROM carried_page AS c WHERE c.carried > 0 AND wanted_page(c.id)
     GROUP BY c.id ORDER BY 3 DESC, 2 DESC LIMIT :stream_size::bigint
 );
@@ -345,10 +346,20 @@ SELECT r.is_page, count(*) AS number, string_agg(r.id::text, ',') AS ids, string
 FROM stream AS r GROUP BY r.is_page;
 
 -- name: packed_names
--- The same for names: which of them the query gives by id, path or title, and what matched, where that is asked for.
+-- The same for names: which of them the query gives by id, path or title, which of them the texts do not tell, and what matched, where that is
+-- asked for.
 SELECT r.is_page, count(*) AS number, string_agg(r.id::text, ',') AS ids, string_agg('NULL', ',') AS passages,
-    string_agg(r.score::text, ',') AS scores, array_agg(r.id) FILTER (WHERE r.itself) AS itself, all_matched()
+    string_agg(r.score::text, ',') AS scores, array_agg(r.id) FILTER (WHERE r.itself) AS itself,
+    untold_names(), all_matched()
 FROM stream AS r GROUP BY r.is_page;
+
+-- name: untold_names
+-- Those with a name that few carry, and of which the query has a word as a whole, while their texts have none of the words by which texts
+-- are chosen; only where texts can be read.
+SELECT array_agg(r.id) FILTER (WHERE r.spelled AND r.score * :rare::bigint >= 1 AND CASE
+    WHEN r.is_page THEN NOT EXISTS (SELECT FROM m_0.passage AS p WHERE p.page_id = r.id AND p.words @@ (SELECT :candidates::text::tsquery))
+    ELSE NOT EXISTS (SELECT FROM m_0.passage AS p WHERE p.event_id = r.id AND p.words @@ (SELECT :candidates::text::tsquery))
+END) AS untold FROM stream AS r;
 
 -- name: packed_near
 -- The same for vectors: of how many passages they were chosen.

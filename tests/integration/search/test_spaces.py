@@ -66,7 +66,7 @@ async def test_ranks_of_two_spaces_are_merged_and_cosines_are_shown_not_compared
     assert [each[2] for each in found] == list(range(1, 9))
     assert events(answer) == [each[1] for each in found]
     assert "vector" in answer.streams_active
-    assert answer.notes == []
+    assert answer.notes == ["No text and no name holds a word of the query: what is listed is near it in meaning, at best."]
     for hit in answer.raw_hits:
         assert hit.explain
         assert hit.rank == hit.explain.fused == pytest.approx(sum(part for part in hit.explain.rrf.values() if part))

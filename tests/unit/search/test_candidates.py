@@ -41,7 +41,7 @@ def test_what_is_named_comes_first() -> None:
     ]
     assert unpack(lift(words, pack(names))) == [
         Found(1, True, 1, 10, 3.0),
-        Found(1, True, 2, 20, 5.0),
+        Found(1, True, 2, 20, 6.0),
         Found(2, True, 2, 21, 0.5),
         Found(1, False, 9, None, 3.25),
     ]

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from itertools import product
 
 import pglast
 import pytest
@@ -31,7 +32,9 @@ def check(statement: Compiled) -> None:
     numbers = {int(number) for number in re.findall(r"\$(\d+)", statement.sql)}
     assert numbers == set(range(1, len(statement.names) + 1))
     assert "wanted_" not in statement.sql.lower()
-    assert not re.search(r"weighed_terms|each_term|terms_of|best_terms|matched_names|all_matched|_ranks|steps\(", statement.sql.lower())
+    assert not re.search(
+        r"weighed_terms|each_term|terms_of|best_terms|matched_names|all_matched|untold_names|_ranks|steps\(", statement.sql.lower()
+    )
     assert set(re.findall(r"\bm_0\.(\w+)", statement.sql)) or "UNNEST" in statement.sql
 
 
@@ -40,8 +43,8 @@ def test_stages(filters: tuple[str, ...]) -> None:
     check(compile_stage("old_pages", filters))
     for near in NEAR:
         check(compile_vectors(near, filters))
-    for matched in (False, True):
-        check(compile_names(filters, matched))
+    for matched, texts in product((False, True), repeat=2):
+        check(compile_names(filters, matched, texts))
     check(compile_words(filters, ("term", "phrase", "term")))
     check(compile_words(filters, ("term", "moment")))
     for ranked in (False, True):
@@ -76,8 +79,8 @@ def test_each_term_is_a_column_where_events_are_read_with_their_neighbours() -> 
 
 
 def test_names_that_matched_are_gathered_only_when_asked_for() -> None:
-    assert "ARRAY_AGG(c.name" in compile_names((), True).sql
-    assert "ARRAY_AGG(c.name" not in compile_names((), False).sql
+    assert "ARRAY_AGG(c.name" in compile_names((), True, False).sql
+    assert "ARRAY_AGG(c.name" not in compile_names((), False, False).sql
 
 
 def test_ranks_are_gathered_only_when_asked_for() -> None:

@@ -63,4 +63,4 @@ def test_vectors_of_two_spaces_are_never_compared() -> None:
     assert explain_absence(mine, None, "app") is None
     for other in (SpaceRef(1, "acme", "one", 3), SpaceRef(1, "acme", "two", 2), SpaceRef(1, "other", "one", 2)):
         assert "app holds vectors of acme (one, 2)" in (explain_absence(mine, other, "app") or "")
-    assert "app has no embedding space" in (explain_absence(None, mine, "app") or "")
+    assert "app has no vectors yet" in (explain_absence(None, mine, "app") or "")
