@@ -105,8 +105,10 @@ def apply_area(
     for name, text in pending:
         owner.execute((text.replace("m_0_", f"{schema}_") if area == "project" else text).encode())
         run(owner, queries["note_migration"], name)
+    if pending:
+        run(owner, queries["close_functions"], schema)
     if pending and role:
-        owner.execute(read_sql("project", "grants.sql").replace("{role}", role).encode())
+        owner.execute(read_sql("project", "grants.sql").replace("m_0_", f"{schema}_").replace("{role}", role).encode())
         run(owner, queries["add_reader"], schema, role)
         if renewed:
             run(owner, queries["grant_project"], schema, role)
@@ -129,7 +131,9 @@ def functions_of(area: Area) -> str:
 @cache
 def functions_mark(area: Area) -> str:
     """The ledger's name for an area's functions, and for what is renewed with them, as they are now."""
-    texts = functions_of(area) + (read_sql("project", "reader.sql") if area == "project" else "")
+    texts = functions_of(area)
+    if area == "project":
+        texts += read_sql("project", "reader.sql") + read_sql("project", "grants.sql")
     return "functions:" + hashlib.sha256(texts.encode()).hexdigest()[:16]
 
 

@@ -1,24 +1,7 @@
--- Who may call what in control. {login} is the API's, {group} holds every workspace's role.
+-- Who may call what in control: nobody but the owner, where none is named here. {login} is the API's, {group} holds every workspace's role.
 REVOKE ALL ON SCHEMA control FROM PUBLIC;
 GRANT USAGE ON SCHEMA control TO {login}, {group};
 GRANT USAGE ON SCHEMA {vectors} TO {login}, {group};
-REVOKE ALL ON FUNCTION
-    control.find_key(text), control.touch_key(text), control.find_projects(bigint), control.find_active(bigint[], integer),
-    control.write_audit(text, bigint, bigint, text, text), control.mark_due(bigint), control.describe_instance(),
-    control.settle_pepper(text),
-    control.group_role(), control.create_workspace(text, text), control.add_space(text, text, integer),
-    control.create_project(bigint, text, text, integer), control.add_project_space(text, integer, text, boolean),
-    control.add_reader(text, text), control.drop_project(bigint, bigint), control.drop_workspace(bigint),
-    control.create_key(text, bytea, bigint, text, text[], bigint[], bigint, timestamptz),
-    control.operates(bigint), control.issue_key(text, text, bytea, bigint, text, text[], bigint[], bigint, timestamptz),
-    control.find_keys(bigint, bigint[], timestamptz, text, integer), control.end_key(bigint, bigint[], text),
-    control.set_member(text, text, bigint, text, text, text[], timestamptz),
-    control.change_member(text, text, bigint, text, text, text[], timestamptz), control.find_members(bigint, text, integer),
-    control.remove_member(bigint, text), control.find_subject(text, text), control.find_workspaces(bigint, text, integer),
-    control.find_governed(bigint, text), control.open_workspace(text, bigint, text, text, text, bytea, text[], timestamptz),
-    control.rename_workspace(bigint, text, text, text), control.set_quota(bigint, text, jsonb),
-    control.begin_closing(bigint, text), control.close_workspace(bigint, text), control.rename_project(bigint, bigint, text, text), control.find_usage(bigint)
-    FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
     control.find_key(text), control.touch_key(text), control.find_projects(bigint), control.find_active(bigint[], integer),
     control.write_audit(text, bigint, bigint, text, text), control.mark_due(bigint), control.describe_instance(),
@@ -35,23 +18,13 @@ GRANT EXECUTE ON FUNCTION
     control.begin_closing(bigint, text), control.close_workspace(bigint, text), control.rename_project(bigint, bigint, text, text), control.find_usage(bigint)
     TO {login};
 GRANT EXECUTE ON FUNCTION control.mark_due(bigint) TO {group};
-REVOKE ALL ON FUNCTION
-    control.find_embedding(bigint), control.clear_embedding(bigint), control.ask_embedding(bigint, boolean), control.find_due(bigint),
-    control.embedding_totals(),
-    control.set_embedding(bigint, text, text, integer, text, text, text, text, integer), control.mark_workspace_due(bigint)
-    FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
     control.find_embedding(bigint), control.clear_embedding(bigint), control.ask_embedding(bigint, boolean), control.find_due(bigint),
     control.embedding_totals(),
     control.set_embedding(bigint, text, text, integer, text, text, text, text, integer)
     TO {login};
-REVOKE ALL ON FUNCTION
-    control.grant_reading(text, text, bigint, bigint[], text, bigint[], timestamptz), control.find_grants(bigint, bigint[], text, bigint, integer),
-    control.end_grant(bigint, bigint[], text), control.find_granted(text)
-    FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
     control.grant_reading(text, text, bigint, bigint[], text, bigint[], timestamptz), control.find_grants(bigint, bigint[], text, bigint, integer),
     control.end_grant(bigint, bigint[], text), control.find_granted(text)
     TO {login};
-REVOKE ALL ON FUNCTION control.find_audit(bigint, timestamptz, timestamptz, timestamptz, bigint, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION control.find_audit(bigint, timestamptz, timestamptz, timestamptz, bigint, integer) TO {login};

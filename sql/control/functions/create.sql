@@ -41,6 +41,26 @@ BEGIN
 END
 $$;
 
+-- Takes from PUBLIC what Postgres gives it on each new function, of whatever this or a later version makes in a schema: whom a function is
+-- for is named in grants.sql. Found by what hangs on the schema, since a look through pg_proc reads the functions of all projects.
+CREATE OR REPLACE FUNCTION control.close_functions(schema_name text)
+RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    open_to_all text := (
+        SELECT string_agg(p.oid::regprocedure::text, ', ')
+        FROM pg_depend AS d JOIN pg_proc AS p ON p.oid = d.objid
+        WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = to_regnamespace(schema_name) AND d.classid = 'pg_proc'::regclass
+            AND EXISTS (SELECT FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS a WHERE a.grantee = 0)
+    );
+BEGIN
+    IF open_to_all IS NOT NULL THEN
+        EXECUTE format('REVOKE ALL ON ROUTINE %s FROM PUBLIC', open_to_all);
+    END IF;
+END
+$$;
+
 -- Idempotent and atomic: the schema, its tables and grants come with the row or not at all. `space` may be null.
 CREATE OR REPLACE FUNCTION control.create_project(
     workspace bigint, wanted text, shown text, space_id integer, OUT id bigint, OUT created boolean
@@ -70,6 +90,7 @@ BEGIN
         'm_0_', schema_name || '_'), '{role}', quote_ident(role_name));
     EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I', schema_name, role_name);
     PERFORM control.add_reader(schema_name, role_name);
+    PERFORM control.close_functions(schema_name);
     IF space_id IS NOT NULL THEN
         PERFORM control.add_project_space(schema_name, space_id, role_name, true);
     END IF;
@@ -129,7 +150,6 @@ BEGIN
     END LOOP;
 END
 $$;
-REVOKE ALL ON FUNCTION control.grant_project(text, text) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION control.create_key(
     key_id text, key_hash bytea, workspace bigint, shown text, wanted_scopes text[],

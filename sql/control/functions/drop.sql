@@ -54,7 +54,6 @@ BEGIN
     UPDATE control.workspace AS w SET operates = false WHERE w.id = wanted;
 END
 $$;
-REVOKE ALL ON FUNCTION control.leave_operator(bigint) FROM PUBLIC;
 
 -- A workspace without projects, with its keys and its role; the owner's alone. Out: whether there was one.
 CREATE OR REPLACE FUNCTION control.drop_workspace(wanted bigint)

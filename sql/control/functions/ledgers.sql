@@ -16,4 +16,3 @@ BEGIN
     END LOOP;
 END
 $$;
-REVOKE ALL ON FUNCTION control.find_ledgers(bigint[]) FROM PUBLIC;

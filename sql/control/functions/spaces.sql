@@ -16,7 +16,6 @@ BEGIN
     RETURN wanted;
 END
 $$;
-REVOKE ALL ON FUNCTION control.choose_space(text, text, integer) FROM PUBLIC;
 
 -- Queries use this space from now on. Two statements, as no two rows may be current even for a moment.
 CREATE OR REPLACE FUNCTION control.switch_project_space(schema_name text, wanted integer)
@@ -28,7 +27,6 @@ BEGIN
     EXECUTE format('UPDATE %I.space SET current = true, retired_at = NULL WHERE id = $1', schema_name) USING wanted;
 END
 $$;
-REVOKE ALL ON FUNCTION control.switch_project_space(text, integer) FROM PUBLIC;
 
 -- Drops the vectors of a space that is out of use, and what is known of its failures. A table that is still read is left for the next time.
 CREATE OR REPLACE FUNCTION control.drop_project_space(schema_name text, gone integer)
@@ -44,4 +42,3 @@ EXCEPTION WHEN lock_not_available THEN
     RETURN false;
 END
 $$;
-REVOKE ALL ON FUNCTION control.drop_project_space(text, integer) FROM PUBLIC;

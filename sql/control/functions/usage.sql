@@ -16,7 +16,6 @@ BEGIN
     WHERE u.project_id = substr(in_schema, 3)::bigint;
 END
 $$;
-REVOKE ALL ON FUNCTION control.keep_usage(text, bigint, bigint) FROM PUBLIC;
 
 -- For the tables event and event_version.
 CREATE OR REPLACE FUNCTION control.count_events()
@@ -67,7 +66,6 @@ BEGIN
     RAISE EXCEPTION 'the workspace may keep % %', most, what USING ERRCODE = 'MUQ01', DETAIL = format('%s %s', what, most);
 END
 $$;
-REVOKE ALL ON FUNCTION control.refuse(text, bigint) FROM PUBLIC;
 
 -- Runs at COMMIT, once the transaction's whole change of the project is known: one that frees more than it takes is never refused, though
 -- it wrote something in between. The quota's row makes the last writers of a workspace stand in line, so that the sum is exact.
@@ -114,7 +112,6 @@ BEGIN
     END IF;
 END
 $$;
-REVOKE ALL ON FUNCTION control.require_room(bigint) FROM PUBLIC;
 
 -- What a workspace keeps and may keep.
 CREATE OR REPLACE FUNCTION control.find_usage(in_workspace bigint)
@@ -144,4 +141,3 @@ AS $$
         projects = CASE WHEN limits ? 'projects' THEN excluded.projects ELSE q.projects END
     RETURNING q.events, q.bytes, q.projects
 $$;
-REVOKE ALL ON FUNCTION control.limit_workspace(bigint, jsonb) FROM PUBLIC;

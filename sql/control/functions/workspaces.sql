@@ -30,7 +30,6 @@ BEGIN
     RETURN FOUND;
 END
 $$;
-REVOKE ALL ON FUNCTION control.may_grant(text, bigint, text[], bigint[], timestamptz) FROM PUBLIC;
 
 -- Out: whether the key was made.
 CREATE OR REPLACE FUNCTION control.issue_key(

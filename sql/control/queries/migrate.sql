@@ -80,6 +80,10 @@ INSERT INTO control.template (name, sql) VALUES ($1, $2) ON CONFLICT (name) DO U
 -- Makes or renews a project's reader role and its function.
 SELECT control.add_reader($1, $2);
 
+-- name: close_functions
+-- Takes the functions of a schema from PUBLIC.
+SELECT control.close_functions($1);
+
 -- name: find_role
 -- A role by name.
 SELECT r.rolname, r.rolcanlogin, r.rolsuper, r.rolbypassrls, r.rolinherit FROM pg_roles AS r WHERE r.rolname = $1;
