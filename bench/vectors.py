@@ -15,6 +15,10 @@ _DUE = """
 SELECT p.id, CASE WHEN p.page_id IS NOT NULL THEN 2 WHEN p.number = 0 THEN 0 ELSE 1 END, coalesce(p.event_id, p.page_id), p.text_hash
 FROM passage AS p LEFT JOIN {table} AS v ON v.passage_id = p.id WHERE v.passage_id IS NULL ORDER BY p.id LIMIT %s
 """
+# The worker looks at the project when it next starts.
+_MARK = """
+INSERT INTO control.due AS d (project_id, saves) VALUES (%s, 1) ON CONFLICT (project_id) DO UPDATE SET saves = d.saves + 1, next_at = now()
+"""
 _INDEXES = """
 SELECT x.indexrelid::regclass::text FROM pg_index AS x JOIN pg_class AS c ON c.oid = x.indexrelid JOIN pg_am AS m ON m.oid = c.relam
 WHERE x.indrelid = %s::regclass AND m.amname = 'hnsw'
@@ -40,7 +44,7 @@ def store_vectors(server: Running, dim: int = 384) -> int:
             noise = np.float32(0.7) * chance.standard_normal((len(due), dim), dtype=np.float32)
             copy_vectors(owner, table, due, centres[chance.integers(CLUSTERS, size=len(due))] + noise)
             stored += len(due)
-        owner.execute("SELECT control.mark_due(%s)", (int(schema.removeprefix("m_")),))  # the worker looks at them when it next starts
+        owner.execute(_MARK, (int(schema.removeprefix("m_")),))
         for name in ("event", "participation", "membership", "passage", "entity", "lexeme", "page", "next_link", table):
             owner.execute(f"VACUUM (ANALYZE) {schema}.{name}")
     return stored

@@ -4,8 +4,7 @@ GRANT USAGE ON SCHEMA control TO {login}, {group};
 GRANT USAGE ON SCHEMA {vectors} TO {login}, {group};
 GRANT EXECUTE ON FUNCTION
     control.find_key(text), control.touch_key(text), control.find_projects(bigint), control.find_active(bigint[], integer),
-    control.write_audit(text, bigint, bigint, text, text), control.mark_due(bigint), control.describe_instance(),
-    control.settle_pepper(text),
+    control.write_audit(text, bigint, bigint, text, text), control.describe_instance(), control.settle_pepper(text),
     control.add_space(text, text, integer), control.create_project(bigint, text, text, integer),
     control.drop_project(bigint, bigint),
     control.operates(bigint), control.issue_key(text, text, bytea, bigint, text, text[], bigint[], bigint, timestamptz),
@@ -18,6 +17,7 @@ GRANT EXECUTE ON FUNCTION
     control.begin_closing(bigint, text), control.close_workspace(bigint, text), control.rename_project(bigint, bigint, text, text), control.find_usage(bigint)
     TO {login};
 GRANT EXECUTE ON FUNCTION control.mark_due(bigint) TO {group};
+REVOKE ALL ON FUNCTION control.mark_due(bigint) FROM {login};    -- earlier versions gave it
 GRANT EXECUTE ON FUNCTION
     control.find_embedding(bigint), control.clear_embedding(bigint), control.ask_embedding(bigint, boolean), control.find_due(bigint),
     control.embedding_totals(),

@@ -6,10 +6,12 @@ import asyncpg
 import msgspec
 import pytest
 
+from service.db.embedded import EmbeddedServer
 from service.db.pools import Database
 from service.db.scope import ProjectRef
 from service.memory.event_rows import EventInput
 from service.memory.events import read_events, save_event
+from service.tenants.owner import owner_connection
 from tests.conftest import Memory, Projects
 from tests.isolation.conftest import Way
 
@@ -60,6 +62,40 @@ async def test_a_workspaces_role_reaches_nothing_else(database: Database, projec
 
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
         await run()
+
+
+async def test_a_workspaces_role_makes_work_for_its_own_projects_alone(
+    database: Database, memory: Memory, projects: Projects, server: EmbeddedServer
+) -> None:
+    """By its role, whatever it names: a foreign project and one that is not there are refused alike."""
+    own, sibling, foreign = projects.make("marking"), projects.make("marking"), projects.make()
+    for project in (own, foreign):
+        await memory.save(project, [{"summary": "marks its own project by itself"}])
+    before = _due(server)
+
+    async def mark(project_id: int, *first: str) -> str:
+        try:
+            async with database.write(own) as tx:
+                for text in first:
+                    await tx.execute(text)
+                await tx.execute("SELECT control.mark_due($1)", project_id)
+        except asyncpg.InsufficientPrivilegeError as error:
+            return str(error)
+        return ""
+
+    named = f"SET LOCAL ROLE {own.role}"
+    assert await mark(foreign.project_id) == await mark(2**40) == await mark(foreign.project_id, "RESET ROLE", named) != ""
+    assert "mark_due" in await mark(foreign.project_id, "RESET ROLE")
+    assert _due(server) == before
+    for project in (own, sibling):
+        assert await mark(project.project_id) == ""
+    assert _due(server) == before | {own.project_id: 2, sibling.project_id: 1}
+
+
+def _due(server: EmbeddedServer) -> dict[int, int]:
+    """How often each project was said to have work."""
+    with owner_connection(server.owner_url) as owner:
+        return {row["project_id"]: row["saves"] for row in owner.execute("SELECT project_id, saves FROM control.due").fetchall()}
 
 
 async def test_the_login_behind_the_role_owns_nothing(database: Database, memory: Memory, projects: Projects) -> None:

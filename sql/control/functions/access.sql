@@ -46,13 +46,21 @@ AS $$
     VALUES (key_id, workspace_id, project_id, operation, outcome)
 $$;
 
--- Callable by workspace roles too: it marks work as due and shows nothing.
+-- For workspaces' roles, each for its own projects. Who calls is told by the setting `role`, which stays the caller's inside a function with
+-- another's rights, and which Postgres lets no function of that kind change.
 CREATE OR REPLACE FUNCTION control.mark_due(project bigint)
 RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-    INSERT INTO control.due AS d (project_id, saves) VALUES (project, 1)
-    ON CONFLICT (project_id) DO UPDATE SET saves = d.saves + 1, next_at = least(d.next_at, now())
+BEGIN
+    INSERT INTO control.due AS d (project_id, saves)
+    SELECT p.id, 1 FROM control.project AS p JOIN control.workspace AS w ON w.id = p.workspace_id
+    WHERE p.id = project AND w.role = current_setting('role')
+    ON CONFLICT (project_id) DO UPDATE SET saves = d.saves + 1, next_at = least(d.next_at, now());
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'not a project of this role''s workspace' USING ERRCODE = 'insufficient_privilege';
+    END IF;
+END
 $$;
 
 CREATE OR REPLACE FUNCTION control.describe_instance()
