@@ -4,6 +4,7 @@ In: a workspace's admin and a time; the owner's connection string and a number o
 """
 
 import asyncio
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
@@ -21,7 +22,8 @@ from service.memory.timestamps import InvalidTimestamp, parse_timestamp
 
 _PAUSE_S: Final = 3600.0
 _BATCH: Final = 10_000  # as sql/control/queries/worker.sql has it
-_LAST: Final = 2**63 - 1
+_MARK: Final = "#"  # between a cursor's time and number
+_MOST_GIVEN: Final = 2**31 - 1
 
 _LOG: Final = structlog.stdlib.get_logger("muniment.worker")
 
@@ -37,26 +39,40 @@ class AuditEntry(msgspec.Struct, frozen=True):
     outcome: str
 
 
+class _Place(msgspec.Struct, frozen=True):
+    """Where the answer before ended: its last time, and how many entries of it were given. It counts no calls of other workspaces."""
+
+    at: datetime | None
+    given: int
+
+
 async def list_audit(
     database: Database, caller: Caller, since: datetime | None, until: datetime | None, cursor: str, limit: int
 ) -> tuple[list[AuditEntry], str | None]:
     """Entries of the caller's workspace, the latest first, and the cursor to go on with; None on the last answer."""
-    rows = await database.control("find_audit", caller.workspace_id, since, until, *_place(cursor), limit + 1)
+    place = _read_place(cursor)
+    rows = await database.control("find_audit", caller.workspace_id, since, until, place.at, place.given, limit + 1)
     found = [AuditEntry(row["at"], row["who"], row["project"], row["operation"], row["outcome"]) for row in rows[:limit]]
-    return found, seal(f"{rows[limit - 1]['at'].isoformat()} {rows[limit - 1]['id']}") if len(rows) > limit else None
+    return found, _cursor(place, found) if len(rows) > limit else None
 
 
-def _place(cursor: str) -> tuple[datetime | None, int]:
+def _cursor(before: _Place, found: Sequence[AuditEntry]) -> str:
+    at = found[-1].at
+    given = sum(entry.at == at for entry in found) + (before.given if before.at == at else 0)
+    return seal(f"{at.isoformat()}{_MARK}{given}")
+
+
+def _read_place(cursor: str) -> _Place:
     if not cursor:
-        return None, 0
-    at, _, number = unseal(cursor).partition(" ")
+        return _Place(None, 0)
+    at, _, given = unseal(cursor).partition(_MARK)
     try:
-        before = parse_timestamp(at), int(number)
+        place = _Place(parse_timestamp(at), int(given))
     except (InvalidTimestamp, ValueError) as error:
         raise unknown_cursor() from error
-    if not 0 <= before[1] <= _LAST:
+    if not 0 < place.given <= _MOST_GIVEN:
         raise unknown_cursor()
-    return before
+    return place
 
 
 async def trim_audit(owner: OwnerDatabase, days: int) -> int:

@@ -27,4 +27,4 @@ GRANT EXECUTE ON FUNCTION
     control.grant_reading(text, text, bigint, bigint[], text, bigint[], timestamptz), control.find_grants(bigint, bigint[], text, bigint, integer),
     control.end_grant(bigint, bigint[], text), control.find_granted(text)
     TO {login};
-GRANT EXECUTE ON FUNCTION control.find_audit(bigint, timestamptz, timestamptz, timestamptz, bigint, integer) TO {login};
+GRANT EXECUTE ON FUNCTION control.find_audit(bigint, timestamptz, timestamptz, timestamptz, integer, integer) TO {login};

@@ -125,8 +125,8 @@ SELECT control.close_workspace($1, $2) AS found;
 SELECT control.rename_project($1, $2, $3, $4) AS found;
 
 -- name: find_audit
--- What was done in a workspace, the latest first: since $2, until $3, before the row $5 of the time $4.
-SELECT id, at, who, project, operation, outcome FROM control.find_audit($1, $2, $3, $4, $5, $6);
+-- What was done in a workspace, the latest first: since $2, until $3, after the first $5 entries of the time $4.
+SELECT at, who, project, operation, outcome FROM control.find_audit($1, $2, $3, $4, $5, $6);
 
 -- name: find_embedding
 -- What a workspace sets for its own vectors, the current settings first.

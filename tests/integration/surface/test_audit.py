@@ -1,10 +1,14 @@
 """The audit as admins read it: their workspace's, the latest first, and nothing of what was said."""
 
+from datetime import datetime
 from typing import Any
 
 import httpx2
 
+from service.db.embedded import EmbeddedServer
 from service.db.scope import ProjectRef
+from service.memory.cursors import seal, unseal
+from service.tenants.owner import owner_connection
 from tests.integration.surface.asking import Make, code_of, in_days
 from tests.integration.surface.conftest import Reader, Running
 
@@ -46,6 +50,41 @@ async def test_who_did_what_the_latest_first(client: httpx2.AsyncClient, root: s
     assert entries[0]["at"] in [each["at"] for each in await _read(client, root, until=entries[0]["at"][:10])]
 
 
+async def test_entries_of_one_time_are_each_given_once(
+    client: httpx2.AsyncClient, root: str, project: ProjectRef, server: EmbeddedServer
+) -> None:
+    with owner_connection(server.owner_url) as owner:
+        for day, first, last in ((1, 1, 3), (2, 4, 10), (3, 11, 11)):
+            owner.execute(
+                "INSERT INTO control.audit (at, workspace_id, operation, outcome) "
+                "SELECT make_timestamptz(2020, 1, $1, 0, 0, 0.000001, 'UTC'), $2, 'done_' || n, 'ok' FROM generate_series($3::integer, $4) AS n",
+                (day, project.workspace_id, first, last),
+            )
+    seen = [each["operation"] for each in await _read(client, root, until="2020-12-31")]
+    assert seen == [f"done_{n}" for n in (11, *range(4, 11), *range(1, 4))]
+    # Another end of the span than the one that the cursor was given for.
+    cursor = (await client.get(f"{root}/audit", params={"limit": 3, "until": "2020-12-31"})).json()["next_cursor"]
+    rest = (await client.get(f"{root}/audit", params={"cursor": cursor, "until": "2020-01-01"})).json()["entries"]
+    assert [each["operation"] for each in rest] == ["done_1", "done_2", "done_3"]
+
+
+async def test_a_cursor_tells_nothing_of_other_workspaces(
+    client: httpx2.AsyncClient, root: str, base: str, project: ProjectRef, reader: Reader, server: EmbeddedServer
+) -> None:
+    """Whatever others do meanwhile, it is made of times of the workspace's own and of numbers of its own entries."""
+    for _ in range(3):
+        await client.post(f"{base}/events", json={"summary": "plum"})
+        await reader.client.post("/api/v1/sql", json={"sql": "SELECT 1"})
+    answer = (await client.get(f"{root}/audit", params={"limit": 2})).json()
+    at, mark, number = unseal(answer["next_cursor"]).partition("#")
+    assert datetime.fromisoformat(at) == datetime.fromisoformat(answer["entries"][-1]["at"])
+    assert (mark, number) == ("#", "1")
+    with owner_connection(server.owner_url) as owner:
+        rows = owner.execute("SELECT id FROM control.audit WHERE workspace_id = $1", (project.workspace_id,)).fetchall()
+    earlier = seal(f"{at} {max(row['id'] for row in rows)}")
+    assert await code_of(client.get(f"{root}/audit", params={"cursor": earlier})) == (422, "invalid_request")
+
+
 async def test_it_is_for_admins_of_the_whole_workspace(
     running: Running, client: httpx2.AsyncClient, root: str, base: str, make: Make, reader: Reader
 ) -> None:
@@ -54,7 +93,7 @@ async def test_it_is_for_admins_of_the_whole_workspace(
         async with running.client(made["key"]) as own:
             assert await code_of(own.get(f"{root}/audit")) == (403, "forbidden")
     assert await code_of(reader.client.get(f"{root}/audit")) == (404, "not_found")
-    for cursor in ("x", "bm8", "MjAyNi0wMS0wMSA5OTk5OTk5OTk5OTk5OTk5OTk5OTk5"):
+    for cursor in ("x", "bm8", *map(seal, ("2026-01-01#0", "2026-01-01#-1", "2026-01-01#" + "9" * 20))):
         assert await code_of(client.get(f"{root}/audit", params={"cursor": cursor})) == (422, "invalid_request")
 
 
