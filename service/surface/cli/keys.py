@@ -156,5 +156,6 @@ def key_change_pepper(yes: bool, data: Path) -> None:
 
 
 def _reach(projects: Sequence[str] | None) -> str:
-    """For people: a key that is bound to projects which are gone reaches none, one that is not bound reaches all."""
-    return "all" if projects is None else ", ".join(projects) or "none"
+    """For people: a key that is bound to projects which are gone reaches none, one that is not bound reaches all. In brackets, which no
+    slug has: a project may be called all."""
+    return "(all)" if projects is None else ", ".join(projects) or "(none)"

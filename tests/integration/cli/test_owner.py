@@ -60,7 +60,17 @@ def test_keys_are_listed_with_what_they_reach(muniment: Muniment) -> None:
     assert muniment("project", "delete", muniment.project, "--workspace", workspace, "--yes").code == 0
     assert listed()[bound] == ([], None)
     shown = {row.split()[0]: row.split() for row in muniment("key", "list", "--workspace", workspace).out.splitlines()}
-    assert ("none" in shown[bound], "all" in shown[free]) == (True, True)
+    assert ("(none)" in shown[bound], "(all)" in shown[free]) == (True, True)
+
+
+def test_a_project_called_all_is_told_from_all_projects(muniment: Muniment) -> None:
+    workspace = muniment.server.workspace
+    assert muniment("project", "create", "all", "--workspace", workspace).code == 0
+    bound, free = made_key(muniment, "--project", "all")["id"], made_key(muniment)["id"]
+    shown = {row.split()[0]: row.split() for row in muniment("key", "list", "--workspace", workspace).out.splitlines()}
+    assert ("all" in shown[bound], "(all)" in shown[bound]) == (True, False)
+    assert ("all" in shown[free], "(all)" in shown[free]) == (False, True)
+    assert muniment("project", "delete", "all", "--workspace", workspace, "--yes").code == 0
 
 
 def test_what_stands_already_is_told_from_what_was_made(muniment: Muniment) -> None:
