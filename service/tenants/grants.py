@@ -18,7 +18,7 @@ from service.memory.cursors import seal, unknown_cursor, unseal
 from service.memory.text import clean_text
 
 OWN: Final = "own"
-_LONGEST_NUMBER: Final = 18
+_MARK: Final = "/"  # between a cursor's key and slug
 
 
 class GrantEntry(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ async def list_grants(database: Database, caller: Caller, cursor: str, limit: in
     """Grants by key and project, and the cursor to go on with; None on the last answer."""
     rows = await database.control("find_grants", caller.workspace_id, reach_of(caller), *_place(cursor), limit + 1)
     found = [msgspec.convert({name: row[name] for name in GrantEntry.__struct_fields__}, GrantEntry) for row in rows[:limit]]
-    more = seal(f"{rows[limit - 1]['key_id']} {rows[limit - 1]['project_id'] or 0}") if len(rows) > limit else None
+    more = seal(f"{found[-1].key_id}{_MARK}{found[-1].project or ''}") if len(rows) > limit else None
     return found, more
 
 
@@ -67,11 +67,11 @@ async def end_grant(database: Database, caller: Caller, key_id: str) -> int:
     return row["ended"]
 
 
-def _place(cursor: str) -> tuple[str, int]:
-    """Behind which key and project's number to go on."""
+def _place(cursor: str) -> tuple[str, str]:
+    """Behind which key and project to go on. A project's number is in no cursor: it counts those of all workspaces."""
     if not cursor:
-        return "", 0
-    key_id, _, number = unseal(cursor).partition(" ")
-    if not (number.isascii() and number.isdecimal() and len(number) <= _LONGEST_NUMBER):
+        return "", ""
+    key_id, mark, project = unseal(cursor).partition(_MARK)
+    if not mark:
         raise unknown_cursor()
-    return clean_text(key_id), int(number)
+    return clean_text(key_id), clean_text(project)

@@ -24,7 +24,7 @@ GRANT EXECUTE ON FUNCTION
     control.set_embedding(bigint, text, text, integer, text, text, text, text, integer)
     TO {login};
 GRANT EXECUTE ON FUNCTION
-    control.grant_reading(text, text, bigint, bigint[], text, bigint[], timestamptz), control.find_grants(bigint, bigint[], text, bigint, integer),
+    control.grant_reading(text, text, bigint, bigint[], text, bigint[], timestamptz), control.find_grants(bigint, bigint[], text, text, integer),
     control.end_grant(bigint, bigint[], text), control.find_granted(text)
     TO {login};
 GRANT EXECUTE ON FUNCTION control.find_audit(bigint, timestamptz, timestamptz, timestamptz, integer, integer) TO {login};

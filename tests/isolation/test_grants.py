@@ -181,7 +181,7 @@ async def test_postgres_holds_where_our_checks_do_not(world: World, database: Da
     [
         "SELECT 1 FROM control.reading_grant",
         "SELECT control.find_granted('x')",
-        "SELECT control.find_grants(1, NULL, '', 0, 10)",
+        "SELECT control.find_grants(1, NULL, '', '', 10)",
         "SELECT control.grant_reading(NULL, NULL, 1, NULL, 'x', NULL, NULL)",
         "SELECT control.end_grant(1, NULL, 'x')",
     ],

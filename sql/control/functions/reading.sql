@@ -30,7 +30,7 @@ BEGIN
     ) THEN
         RETURN 'own';
     END IF;
-    known := EXISTS (SELECT FROM control.find_grants(in_workspace, within, '', 0, NULL) AS g WHERE g.key_id = who);
+    known := EXISTS (SELECT FROM control.find_grants(in_workspace, within, '', '', NULL) AS g WHERE g.key_id = who);
     DELETE FROM control.reading_grant AS g
     WHERE g.workspace_id = in_workspace AND g.key_id = who AND (within IS NULL OR g.project_id = ANY (within))
         AND ((g.project_id IS NULL) <> (wanted IS NULL) OR g.project_id <> ALL (wanted));
@@ -45,16 +45,20 @@ BEGIN
 END
 $$;
 
--- The grants of a workspace by key and project, those for all projects before the others of a key.
-CREATE OR REPLACE FUNCTION control.find_grants(in_workspace bigint, within bigint[], after_key text, after_project bigint, most integer)
-RETURNS TABLE (key_id text, project_id bigint, project text, expires_at timestamptz, granted_at timestamptz, granted_by text)
+-- What earlier versions had in the place of the next.
+DROP FUNCTION IF EXISTS control.find_grants(bigint, bigint[], text, bigint, integer);
+
+-- The grants of a workspace by key and project, those for all projects before the others of a key; from behind a key and a project's slug on
+-- when they are given. Projects' numbers stay here, since they count the projects of all workspaces.
+CREATE OR REPLACE FUNCTION control.find_grants(in_workspace bigint, within bigint[], after_key text, after_project text, most integer)
+RETURNS TABLE (key_id text, project text, expires_at timestamptz, granted_at timestamptz, granted_by text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT g.key_id, g.project_id, p.slug, g.expires_at, g.granted_at, g.granted_by
+    SELECT g.key_id, p.slug, g.expires_at, g.granted_at, g.granted_by
     FROM control.reading_grant AS g LEFT JOIN control.project AS p ON p.id = g.project_id
     WHERE g.workspace_id = in_workspace AND (within IS NULL OR g.project_id = ANY (within))
-        AND (g.key_id, coalesce(g.project_id, 0)) > (after_key, after_project)
-    ORDER BY g.key_id, coalesce(g.project_id, 0) LIMIT most
+        AND (g.key_id, coalesce(p.slug, '')) > (after_key, after_project)
+    ORDER BY g.key_id, coalesce(p.slug, '') LIMIT most
 $$;
 
 -- Out: how many grants there were.

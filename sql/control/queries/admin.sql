@@ -86,7 +86,7 @@ SELECT control.grant_reading(NULL, NULL, $1::bigint, NULL, $2::text, $3::bigint[
 
 -- name: list_grants
 -- What a workspace lets keys of others read.
-SELECT g.key_id AS key, g.project, g.granted_at, g.granted_by, g.expires_at FROM control.find_grants($1::bigint, NULL, '', 0, NULL) AS g;
+SELECT g.key_id AS key, g.project, g.granted_at, g.granted_by, g.expires_at FROM control.find_grants($1::bigint, NULL, '', '', NULL) AS g;
 
 -- name: end_grant
 -- Takes back what a workspace let a key read.

@@ -80,8 +80,8 @@ SELECT id, slug, role, member_role FROM control.find_subject($1, $2);
 SELECT control.grant_reading($1, $2, $3, $4, $5, $6, $7) AS outcome;
 
 -- name: find_grants
--- What a workspace lets keys of others read, the grants after a key and a project's number first.
-SELECT key_id, project_id, project, expires_at, granted_at, granted_by FROM control.find_grants($1, $2, $3, $4, $5);
+-- What a workspace lets keys of others read, the grants after a key and a project's slug first.
+SELECT key_id, project, expires_at, granted_at, granted_by FROM control.find_grants($1, $2, $3, $4, $5);
 
 -- name: end_grant
 -- Takes back what a workspace let a key read: how many grants that were.

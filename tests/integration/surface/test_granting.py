@@ -9,6 +9,7 @@ import httpx2
 from service.db.embedded import EmbeddedServer
 from service.db.pools import Database
 from service.db.scope import ProjectRef
+from service.memory.cursors import seal, unseal
 from service.settings import Settings
 from service.tenants.owner import owner_connection
 from tests.integration.surface.asking import Make, code_of, in_days
@@ -132,10 +133,11 @@ async def test_grants_are_listed_page_by_page(database: Database, key: str, root
             assert len(reply.content) <= 2_000
             seen += [(each["key_id"], each["project"]) for each in reply.json()["grants"]]
             cursor = reply.json()["next_cursor"]
+            assert cursor is None or tuple(unseal(cursor).split("/")) == seen[-1]  # and no number of the installation's
         assert seen == [(f"aaaaaaaaaa{n:02}", slug) for n in range(10) for slug in (project.project, "second")]
-        for wrong in ("bm8", "bm8gMTIz", "eHggLTE"):
-            page = await own.get(f"{root}/grants", params={"cursor": wrong})
-            assert page.status_code == (200 if wrong == "bm8gMTIz" else 422)
+        for place, status in (("no", 422), ("no 123", 422), ("no/", 200), ("no/such", 200)):
+            page = await own.get(f"{root}/grants", params={"cursor": seal(place)})
+            assert page.status_code == status
 
 
 async def test_grants_and_what_is_done_by_them_are_audited(
