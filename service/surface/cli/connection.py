@@ -76,9 +76,12 @@ def find_connection(options: Options, environment: Mapping[str, str] = os.enviro
     url = check_url(named) if named else left.url if left else ""
     # What the file says holds for its own server only: its key must not be sent to another.
     own = left if left and left.url == url else Connection(url=url)
+    given = check_key(options.key or environment.get("MUNIMENT_KEY"))
+    if given is not None and given != own.key:
+        own = msgspec.structs.replace(own, workspace=None, project=None)  # those of the file's key: another has its own
     return Connection(
         url=url,
-        key=check_key(options.key or environment.get("MUNIMENT_KEY") or own.key),
+        key=given or check_key(own.key),
         workspace=options.workspace or environment.get("MUNIMENT_WORKSPACE") or own.workspace,
         project=options.project or environment.get("MUNIMENT_PROJECT") or own.project,
         mcp=own.mcp,

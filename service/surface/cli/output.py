@@ -48,7 +48,10 @@ def print_json(value: Any) -> None:
 
 
 def print_problem(problem: Problem, *, as_json: bool) -> None:
-    """The lines `error:` and `hint:` on stderr; with `as_json` the problem object on stdout too."""
+    """The lines `error:` and `hint:` on stderr; with `as_json` the problem object on stdout instead."""
+    if as_json:
+        print_json({"code": problem.code, "status": problem.status, "error": problem.error, "hint": problem.hint, **problem.members})
+        return
     error, _, rest = plain(problem.error).partition("\n")
     excerpt = problem.members.get("excerpt")
     shown = plain(excerpt) if isinstance(excerpt, str) else rest
@@ -59,8 +62,6 @@ def print_problem(problem: Problem, *, as_json: bool) -> None:
     if problem.hint:
         lines.append(f"hint: {line(problem.hint)}")
     sys.stderr.write("\n".join(lines) + "\n")
-    if as_json:
-        print_json({"code": problem.code, "status": problem.status, "error": problem.error, "hint": problem.hint, **problem.members})
 
 
 def print_notes(console: Console, notes: Iterable[str]) -> None:

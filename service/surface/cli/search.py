@@ -100,7 +100,7 @@ class Status(msgspec.Struct, frozen=True):
 
 @click.command(cls=TextCommand)
 @click.argument("text", nargs=-1, required=True, callback=joined_text)
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="How many pages and how many events at most.  [default: 10]")
+@click.option("--limit", type=int, metavar="N", help="How many pages and how many events at most, 1 to 100.  [default: 10]")
 @click.option("--explain", is_flag=True, help="Say for each hit how each stream ranked it.")
 @click.option("--kinds", multiple=True, metavar="KIND", help="Only events of this kind; may be given several times.")
 @click.option("--tags", multiple=True, metavar="TAG", help="Only what carries this tag; may be given several times.")
@@ -253,6 +253,7 @@ def _wait(client: Client, scope: Scope, timeout: float | None) -> bytes:
             if now.pending <= 0:
                 return answer
             if end is not None and time.monotonic() >= end:
-                error = f"{now.pending} passages still wait to be embedded."
+                waiting = "1 passage still waits" if now.pending == 1 else f"{now.pending} passages still wait"
+                error = f"{waiting} to be embedded."
                 raise Failure(Problem("not_in_time", 504, error, "Is a worker running? `muniment worker` starts one."))
             time.sleep(_POLL_S)

@@ -24,9 +24,8 @@ def run(*words: str, data: Path) -> Result:
     [
         ["nothing"],
         ["query"],
-        ["query", "a", "--limit", "0"],
         ["query", "a", "--nothing"],
-        ["query", "a", "--limit", "-1"],
+        ["query", "a", "--limit", "many"],
         ["key", "revoke", "mun_secret"],
         ["graph"],
         ["graph", "q", "--params", "{"],

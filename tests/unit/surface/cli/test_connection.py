@@ -56,6 +56,13 @@ def test_the_key_of_the_file_goes_to_its_own_server_only(folder: Path) -> None:
     assert find(folder, url="http://127.0.0.1:8000/").key == OWN.key
 
 
+def test_the_files_project_is_that_of_the_files_key_alone(folder: Path) -> None:
+    for found in (find(folder, key="mun_wren"), find(folder, {"MUNIMENT_KEY": "mun_wren"}), find(folder, key="mun_wren", url=OWN.url)):
+        assert (found.url, found.key, found.workspace, found.project, found.mcp_url) == (OWN.url, "mun_wren", None, None, OWN.mcp)
+    assert find(folder, {"MUNIMENT_PROJECT": "named"}, key="mun_wren").project == "named"
+    assert find(folder, key="mun_own").project == "first"
+
+
 @pytest.mark.parametrize("folder_name", ["nothing", "file"])
 def test_without_a_server_the_error_says_what_to_do(tmp_path: Path, folder_name: str) -> None:
     (tmp_path / "file").write_text("")

@@ -43,11 +43,11 @@ def test_a_problem_on_stderr_is_error_excerpt_allowed_and_hint(capsys: pytest.Ca
     ]
 
 
-def test_a_problem_as_json_goes_to_stdout_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_problem_as_json_is_the_object_alone(capsys: pytest.CaptureFixture[str]) -> None:
     print_problem(Problem("not_found", 404, "There is none.", None, {"extra": 1}), as_json=True)
     out, err = capsys.readouterr()
     assert json.loads(out) == {"code": "not_found", "status": 404, "error": "There is none.", "hint": None, "extra": 1}
-    assert err == "error: There is none.\n"
+    assert err == ""
 
 
 def test_an_answer_is_printed_as_it_came(capsys: pytest.CaptureFixture[str]) -> None:
