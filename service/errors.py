@@ -121,11 +121,12 @@ def no_workspace(slug: str) -> NotFound:
     )
 
 
-def no_project(slug: str) -> NotFound:
-    """The same of a project."""
+def no_project(slug: str, near: str | None = None) -> NotFound:
+    """The same of a project; `near` is one that the caller can read and may have meant."""
+    meant = f"Did you mean {near!r}? " if near else ""
     return NotFound(
         f"There is no project {slug[:80]!r} here, or the key or token cannot read it.",
-        hint="list_projects (GET /workspaces/{workspace}/projects) shows those that it can.",
+        hint=f"{meant}list_projects (GET /workspaces/{{workspace}}/projects) shows those that it can.",
     )
 
 
@@ -141,6 +142,15 @@ def no_event(public_id: str, field: str = "") -> NotFound:
 def no_page(path: str) -> NotFound:
     """The same of a page."""
     return NotFound(f"There is no page {path!r}.", hint="list_pages shows the paths, by their beginning (`prefix`).")
+
+
+def no_session(name: str, field: str = "") -> NotFound:
+    """The same of a session."""
+    where = f"{field}: there" if field else "There"
+    return NotFound(
+        f"{where} is no session {name[:80]!r}.",
+        hint="Give its name or UUID, as GET …/sessions lists them; a session begins with its first event, or by starting it.",
+    )
 
 
 def no_version(path: str, version: int, earliest: int, newest: int) -> NotFound:

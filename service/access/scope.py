@@ -6,6 +6,7 @@ key cannot read is refused exactly like what does not exist. What other workspac
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Final, Literal
 
 import msgspec
@@ -18,6 +19,7 @@ from service.errors import InvalidRequest, ScopeMissing, no_project, no_workspac
 
 ResolvedBy = Literal["named", "key_default", "workspace", "scopes", "global"]
 _MOST: Final = 2_000
+_LONGEST_SLUG: Final = 63
 _NAMED_IN_HINT: Final = 20
 MOST_SEARCHED: Final = 25
 """Projects that one search covers."""
@@ -72,13 +74,16 @@ class Scopes:
         """The projects that a search covers: the named ones, else the key's default, else all of the workspace that the key can read."""
         if scopes:
             if workspace is not None or project is not None or everywhere:
-                raise InvalidRequest("`scopes` excludes `workspace`, `project` and `global`.")
+                raise InvalidRequest("`scopes` excludes `workspace`, `project` and `global`.", hint="Name each project in `scopes` alone.")
             if len(scopes) > MOST_SEARCHED:
                 raise InvalidRequest(f"scopes: {len(scopes)} projects; at most {MOST_SEARCHED} are searched at once.")
             refs = [await self._named(caller, each.workspace, each.project) for each in scopes]
             return ResolvedScope(caller.workspace, tuple(dict.fromkeys(ref for ref in refs if ref)), "scopes")
         if everywhere and project is not None:
-            raise InvalidRequest("`global` excludes `project`.")
+            raise InvalidRequest(
+                "`global` excludes `project`.",
+                hint="Leave `project` out to search all that the key can read, or `global` for that one alone.",
+            )
         named = await self._named(caller, workspace, project)
         if named is not None:
             return ResolvedScope(caller.workspace, (named,), "named")
@@ -126,8 +131,14 @@ class Scopes:
         wanted = slug if slash else project
         found = await self._find(place, lambda known: wanted) if place else None
         if found is None:
-            raise no_project(project)
+            raise no_project(project, await self._near(place, wanted) if place else None)
         return found
+
+    async def _near(self, place: _Place, wanted: str) -> str | None:
+        """The project that the caller can read and may have meant."""
+        names = {ref.project: ref.name for ref in (await self._readable(place))[:_MOST]}
+        close = get_close_matches(wanted[:_LONGEST_SLUG], names, n=1)
+        return names[close[0]] if close else None
 
     async def _find(self, place: _Place, slug_in: Callable[[Mapping[str, int]], str | None]) -> ProjectRef | None:
         """A project that the key can read; looked for once more when it is not there, since it may have been made a moment ago."""

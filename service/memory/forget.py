@@ -18,10 +18,10 @@ from service.db.pools import Database
 from service.db.queries import load
 from service.db.scope import ProjectRef
 from service.db.transaction import Tx
-from service.errors import NotFound
+from service.errors import NotFound, no_page, no_session
 from service.memory.correct import Correction, correct_event
 from service.memory.event_rows import clean_session
-from service.memory.ids import public_id, require_number
+from service.memory.ids import SHOWN_BY, public_id, require_number
 from service.memory.pages import PageInput, clean_path, page_row
 from service.memory.redact import OFF
 from service.memory.sessions import page_path, renew_page
@@ -66,14 +66,14 @@ class Forgetting:
         for start in range(0, len(numbers), EVENTS_A_BATCH):
             async with self._writing() as tx:
                 await self._delete_events(tx, numbers[start : start + EVENTS_A_BATCH])
-        receipt = self._receipt("events", bool(self._gone["event"]), "There are no such events.")
+        receipt = self._receipt("events", bool(self._gone["event"]), NotFound("There are no such events.", hint=SHOWN_BY["evt"]))
         return msgspec.structs.replace(receipt, missing=missing)
 
     async def page(self, path: str) -> Receipt:
         """A page with all its versions."""
         async with self._writing() as tx:
             found = await self._delete_page(tx, clean_path(path))
-        return self._receipt("page", found, f"There is no page {path[:80]!r}.")
+        return self._receipt("page", found, no_page(path[:80]))
 
     async def session(self, name: str) -> Receipt:
         """A session with its events and its page."""
@@ -86,7 +86,7 @@ class Forgetting:
         if row is not None and complete:
             async with self._writing() as tx:
                 await self._drop_session(tx, session)
-        return self._receipt("session", row is not None, f"There is no session {name[:80]!r}.", complete)
+        return self._receipt("session", row is not None, no_session(name), complete)
 
     async def entity(self, entity_id: str) -> Receipt:
         """An entity with its participations and aliases; the events stay."""
@@ -97,7 +97,8 @@ class Forgetting:
                 self._count(row)
                 self._gone["entity"] += 1
                 await tx.execute(self._queries["delete_entity"].sql, number)
-        return self._receipt("entity", row is not None, f"There is no entity {entity_id[:80]}.")
+        missing = NotFound(f"There is no entity {entity_id[:80]}.", hint=SHOWN_BY["ent"])
+        return self._receipt("entity", row is not None, missing)
 
     async def author(self, *names: str, hinted: bool = True) -> Receipt:
         """All that one author wrote: events, corrections, texts of pages, and claims about what others wrote.
@@ -112,7 +113,7 @@ class Forgetting:
             found += [name] * (self._gone.total() > before)
         if not found:
             raise NotFound("Nothing here was written by this author.", hint=await self._authors(names) if hinted else None)
-        return msgspec.structs.replace(self._receipt("author", True, "", complete), authors=found)
+        return msgspec.structs.replace(self._receipt("author", True, None, complete), authors=found)
 
     async def _authors(self, names: Sequence[str]) -> str:
         """Authors who are here, the likeliest first."""
@@ -258,8 +259,8 @@ class Forgetting:
         after = await self._names(tx, around)
         self._gone.update({kind: before[kind] - after[kind] for kind in ("entity", "tag", "alias")})
 
-    def _receipt(self, what: str, found: bool, missing: str, complete: bool = True) -> Receipt:
-        if not found:
-            raise NotFound(missing)
+    def _receipt(self, what: str, found: bool, missing: NotFound | None, complete: bool = True) -> Receipt:
+        if missing is not None and not found:
+            raise missing
         counts = {kind: count for kind, count in sorted(self._gone.items()) if count}
         return Receipt(what, counts, datetime.now(UTC), complete, self._project.project)

@@ -13,7 +13,7 @@ from service.db.pools import Database
 from service.db.queries import load
 from service.db.scope import ProjectRef
 from service.db.transaction import Tx
-from service.errors import NotFound
+from service.errors import no_session
 from service.memory.cursors import seal, unseal
 from service.memory.event_rows import clean_session, session_uuid
 from service.memory.ids import public_id
@@ -63,7 +63,7 @@ async def end_session(database: Database, project: ProjectRef, name: str, author
         await tx.execute(load("project", "links")["lock_project"].sql)
         row = await tx.fetchrow(queries["end_session"].sql, session)
         if row is None:
-            raise _unknown(session)
+            raise no_session(session)
         events = await tx.fetch(queries["session_events"].sql, session, MOST_EVENTS)
         if events:
             await _write(tx, session, row, events, author)
@@ -89,7 +89,7 @@ async def read_session(database: Database, project: ProjectRef, name: str) -> Se
     async with database.read(project) as tx:
         row = await tx.fetchrow(load("project", "sessions")["read_session"].sql, session)
     if row is None:
-        raise _unknown(session)
+        raise no_session(session)
     return _session(row)
 
 
@@ -123,7 +123,3 @@ async def _write(tx: Tx, session: str, row: Any, events: list[Any], author: str 
 
 def _session(row: Any) -> Session:
     return Session(row["name"], str(row["uuid"]), row["agent"], row["started_at"], row["ended_at"], row["events"])
-
-
-def _unknown(session: str) -> NotFound:
-    return NotFound(f"There is no session {session[:80]!r}.", hint="A session begins with its first event, or by starting it.")

@@ -17,7 +17,7 @@ from service.db.pools import Database
 from service.db.queries import load
 from service.db.scope import ProjectRef
 from service.db.transaction import Tx
-from service.errors import NotFound
+from service.errors import NotFound, no_session
 from service.memory.cursors import seal, unknown_cursor, unseal
 from service.memory.event_rows import clean_session
 from service.memory.ids import number_of, public_id
@@ -104,7 +104,7 @@ async def _named(tx: Tx, wish: TimelineWish) -> tuple[Any, ...]:
         return ([row["id"] for row in rows],)
     session = clean_session(wish.name)
     if await tx.fetchrow(load("project", "sessions")["read_session"].sql, session) is None:
-        raise NotFound(f"session: there is no session {session[:80]!r}.", hint="Give its name or UUID; GET …/sessions lists them.")
+        raise no_session(session, "session")
     return (session,)
 
 

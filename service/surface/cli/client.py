@@ -16,6 +16,7 @@ import stamina
 import stamina.instrumentation
 
 from service.errors import Problem
+from service.surface.cli.commands import with_commands
 from service.surface.cli.connection import Connection, require_key
 from service.surface.cli.failure import Failure, unreachable, wrong_usage
 
@@ -254,4 +255,4 @@ def _problem(response: httpx2.Response) -> Problem | None:
     hint = found.get("hint")
     shown = {"code", "status", "error", "hint", "type", "title", "detail"}
     members = {name: value for name, value in found.items() if name not in shown}
-    return Problem(code, response.status_code, text, hint if isinstance(hint, str) else None, members)
+    return Problem(code, response.status_code, text, with_commands(hint) if isinstance(hint, str) else None, members)

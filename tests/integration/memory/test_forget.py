@@ -11,7 +11,7 @@ from service.db.embedded import EmbeddedServer
 from service.db.pools import Database
 from service.db.queries import load
 from service.db.scope import ProjectRef
-from service.errors import NotFound
+from service.errors import InvalidRequest, NotFound
 from service.memory.correct import Correction, correct_event
 from service.memory.event_rows import EventInput
 from service.memory.events import read_events, save_event
@@ -191,8 +191,12 @@ async def test_what_there_is_not_is_not_forgotten(database: Database, project: P
         lambda run: run.author("none"),
     ]
     for call in calls:
-        with pytest.raises(NotFound):
+        with pytest.raises(NotFound) as caught:
             await call(Forgetting(database, project))
+        assert caught.value.hint
+    with pytest.raises(InvalidRequest) as refused:
+        await Forgetting(database, project).entity("PayBridge")
+    assert "find_memories_by_entity" in (refused.value.hint or "")
 
 
 async def test_a_large_deletion_goes_in_batches_and_on_where_it_stopped(database: Database, memory: Memory, project: ProjectRef) -> None:
