@@ -5,7 +5,6 @@ In: a project and what callers write. Out: the page's version; a change of somet
 
 import asyncio
 import re
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -21,6 +20,7 @@ from service.memory.extract import EntityName
 from service.memory.ids import public_id
 from service.memory.names import EntityInput, TagInput, clear_entities, clear_tags, read_entities, read_tags, renew_told
 from service.memory.page_links import links_in, resolve_path
+from service.memory.page_names import MOST_ALIASES, find_named, names_of
 from service.memory.passages import split_page
 from service.memory.redact import STANDARD, Redactor, Tally
 from service.memory.scripts import fold_name
@@ -30,7 +30,6 @@ from service.memory.turns import take_turn
 LARGE: Final = 20_000
 LONGEST_PATH: Final = 500
 LONGEST_TITLE: Final = 500
-MOST_ALIASES: Final = 50
 _SEGMENT: Final = re.compile(r"[^\x00-\x1f\x7f]+")
 _HEADING: Final = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 
@@ -122,12 +121,6 @@ def clean_path(path: str) -> str:
     return cleaned
 
 
-def names_of(path: str, title: str, aliases: Sequence[str]) -> list[str]:
-    """What a link to the page may say: its path, or folded its last segment, its title or an alias."""
-    leaf = path.rpartition("/")[2].removesuffix(".md")
-    return list(dict.fromkeys([path, *(fold_name(clean_name(name)) for name in (leaf, title, *aliases[:MOST_ALIASES]))]))
-
-
 async def write_page(
     database: Database, project: ProjectRef, page: PageInput, author: str | None, redactor: Redactor = STANDARD
 ) -> SavedPage:
@@ -184,15 +177,14 @@ def page_row(page: PageInput, author: str | None, tally: Tally | None = None, st
 
 
 async def read_page(database: Database, project: ProjectRef, path: str, version: int | None = None) -> Page:
-    """A page as it is now, or in an earlier version; raises `NotFound`."""
+    """A page as it is now, or in an earlier version, by its path or as a wiki link names it; raises `NotFound`."""
     cleaned = clean_path(path)
     async with database.read(project) as tx:
-        row = await tx.fetchrow(load("project", "pages")["read_page"].sql, cleaned, version)
-        kept = None
-        if row is None and version is not None:
-            kept = await tx.fetchrow(load("project", "pages")["kept_versions"].sql, cleaned)
+        row = await _stored(tx, cleaned, version)
+        if row is None:
+            row = await _stored(tx, await find_named(tx, cleaned), version)
     if row is None:
-        raise no_version(cleaned, version, kept["earliest"], kept["newest"]) if version is not None and kept else no_page(cleaned)
+        raise no_page(cleaned)
     return Page(
         page_id=public_id("pg", row["id"]),
         path=row["path"],
@@ -209,6 +201,15 @@ async def read_page(database: Database, project: ProjectRef, path: str, version:
         backlinks=row["backlinks"],
         length=len(row["body"]),
     )
+
+
+async def _stored(tx: Tx, path: str, version: int | None) -> Any:
+    """The row of a page that stands under this path; raises `NotFound` where it has no such version."""
+    row = await tx.fetchrow(load("project", "pages")["read_page"].sql, path, version)
+    kept = await tx.fetchrow(load("project", "pages")["kept_versions"].sql, path) if row is None and version is not None else None
+    if kept is not None and version is not None:
+        raise no_version(path, version, kept["earliest"], kept["newest"])
+    return row
 
 
 async def list_pages(database: Database, project: ProjectRef, prefix: str, after: str, limit: int) -> list[PageEntry]:

@@ -14,7 +14,8 @@ from service.errors import InvalidRequest, TooLong
 from service.memory.event_rows import LONGEST_KEY, LONGEST_KIND, LONGEST_SESSION, LONGEST_SUMMARY, passage_row
 from service.memory.export_format import Content
 from service.memory.names import LONGEST_NAME
-from service.memory.pages import LONGEST_PATH, LONGEST_TITLE, MOST_ALIASES, clean_path, names_of
+from service.memory.page_names import MOST_ALIASES, names_of
+from service.memory.pages import LONGEST_PATH, LONGEST_TITLE, clean_path
 from service.memory.passages import split_event, split_page
 from service.memory.redact import Redactor, Tally
 from service.memory.scripts import fold_name

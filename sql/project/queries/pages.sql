@@ -23,6 +23,11 @@ SELECT p.id, p.path, coalesce(v.title, p.title) AS title, coalesce(v.body, p.bod
 FROM m_0.page AS p LEFT JOIN m_0.page_version AS v ON v.page_id = p.id AND v.version = $2::integer
 WHERE p.path = $1::text AND ($2::integer IS NULL OR p.version = $2::integer OR v.version IS NOT NULL);
 
+-- name: pages_named
+-- Pages that a link means: those of one of these paths first, then those of this folded name.
+SELECT p.path FROM m_0.page AS p WHERE p.names && ($1::text[] || $2::text)
+ORDER BY p.path = ANY ($1::text[]) DESC, p.path LIMIT $3::integer;
+
 -- name: kept_versions
 -- The newest version of a page, and the earliest that can be read.
 SELECT p.version AS newest, coalesce((SELECT min(v.version) FROM m_0.page_version AS v WHERE v.page_id = p.id), p.version) AS earliest

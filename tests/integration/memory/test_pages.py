@@ -112,3 +112,31 @@ async def test_five_megabytes_are_stored_and_found(memory: Memory, project: Proj
     assert await memory.rows(project, "SELECT 1 FROM m_0.passage WHERE words @@ 'kumquat'")
     await memory.page(project, "word.md", "Word", "x" * 2_000_000)
     assert (await read_page(memory.database, project, "word.md")).body == "x" * 2_000_000
+
+
+async def test_a_page_is_read_as_a_link_names_it(memory: Memory, project: ProjectRef) -> None:
+    await memory.page(project, "runbooks/paybridge.md", "Pay bridge", "one")
+    await memory.page(project, "runbooks/paybridge.md", "Pay bridge", "two")
+    await memory.page(project, "runbooks/queue.md", "The queue", "one")
+    await memory.page(project, "notes/queue.md", "Jobs", "one")
+    for name, path in (
+        ("runbooks/paybridge", "runbooks/paybridge.md"),
+        ("PayBridge", "runbooks/paybridge.md"),
+        ("pay bridge", "runbooks/paybridge.md"),
+        ("notes/queue", "notes/queue.md"),
+        ("the queue", "runbooks/queue.md"),
+    ):
+        assert (await read_page(memory.database, project, name)).path == path
+    assert (await read_page(memory.database, project, "runbooks/paybridge", 1)).body == "one"
+    for name, hint in (
+        ("queue", "Did you mean 'notes/queue.md' or 'runbooks/queue.md'? list_pages"),
+        ("runbooks/paybrigde.md", "Did you mean 'runbooks/paybridge.md'? list_pages"),
+        ("elsewhere/nothing", "list_pages"),
+    ):
+        with pytest.raises(NotFound) as caught:
+            await read_page(memory.database, project, name)
+        assert (caught.value.message, (caught.value.hint or "").startswith(hint)) == (f"There is no page {name!r}.", True), (
+            caught.value.hint
+        )
+    with pytest.raises(NotFound, match=r"no version 9 of the page 'runbooks/paybridge\.md'"):
+        await read_page(memory.database, project, "runbooks/paybridge", 9)
