@@ -203,8 +203,9 @@ OPERATIONS = (
         tool=Tool(
             title="Search by meaning",
             description=(
-                "Events by meaning alone, the closest first, also those that say it in other words or another language. `hint` shows which "
-                "names, tags and threads they have in common. For exact words and names, and for pages, use memory_query."
+                "Events by meaning alone, the closest first, also those that say it in other words (in another language only where the "
+                "embedding model knows both). `hint` shows which names, tags and threads they have in common. For exact words and names, "
+                "and for pages, use memory_query."
             ),
         ),
     ),

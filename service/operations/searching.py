@@ -34,7 +34,10 @@ class MemoryQuery(msgspec.Struct, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(description="How many pages and how many events at most, 1 to 100.")] = 10
     explain: Annotated[bool, Meta(description="Say for each hit how each stream ranked it.")] = False
     rerank: Annotated[bool | None, Meta(description="Let the configured reranker judge the first hits.")] = None
-    kinds: Annotated[list[str], Meta(description="Only events of these kinds.")] = []
+    kinds: Annotated[
+        list[str],
+        Meta(description="Only events of these kinds, such as decision or fix. `page` stands for pages."),
+    ] = []
     tags: Annotated[list[str], Meta(description="Only what carries one of these tags.")] = []
     since: Annotated[str | None, Meta(description="Only from this point in time on (ISO-8601).")] = None
     until: Annotated[str | None, Meta(description="Only up to this point in time, a date's whole day included (ISO-8601).")] = None

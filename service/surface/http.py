@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from importlib.metadata import version
 from typing import Any, Final
 
+import msgspec
 import structlog
 from litestar import Litestar, Request, Response
 from litestar.exceptions import HTTPException
@@ -34,6 +35,20 @@ __all__ = ["Readiness", "ServerState", "build_app"]
 
 Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]
 _LOG: Final = structlog.stdlib.get_logger("muniment.http")
+
+
+class Welcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What is said at `/`: what this is, and where its surfaces are."""
+
+    name: str = "Muniment"
+    what: str = "The shared memory of teams of people and AI agents."
+    version: str
+    api: str = ROOT
+    openapi: str = f"{ROOT}/openapi.json"
+    mcp: str = PATH
+    health: tuple[str, ...] = ("/livez", "/readyz", "/metrics")
+    docs: str = "docs/using.md in the source of this version"
+    hint: str = "Calls take a key: Authorization: Bearer mun_…"
 
 
 class GatedApp(Litestar):
@@ -64,8 +79,13 @@ def build_app(
     resource = ProtectedResource(services.settings)
     document = json_reply(make_document(catalogue, release), headers={"cache-control": "no-cache"})
 
+    welcome = json_reply(Welcome(version=release), headers={"cache-control": "no-cache"})
+
     async def describe(scope: Any, receive: Any) -> Reply:
         return document
+
+    async def greet(scope: Any, receive: Any) -> Reply:
+        return welcome
 
     @asgi(PATH, copy_scope=True)
     async def mcp(scope: Scope, receive: Receive, send: Send) -> None:
@@ -74,6 +94,7 @@ def build_app(
     app = GatedApp(
         route_handlers=[
             *make_routes(catalogue, services, keys),
+            serve("/", greet),
             serve(f"{ROOT}/openapi.json", describe),
             mcp,
             *make_probes(services, state),

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from service.operations import CATALOGUE
+from service.surface.decode import fields_of
 from service.surface.mcp.instructions import make_instructions
 from service.surface.mcp.schemas import input_schema, output_schema
 
@@ -38,6 +39,7 @@ def test_schemas_are_plain(operation: Any, make: Any) -> None:
 @pytest.mark.parametrize("operation", TOOLS, ids=lambda operation: operation.name)
 def test_every_argument_is_described(operation: Any) -> None:
     properties = input_schema(operation.request)["properties"]
+    assert properties.keys() == fields_of(operation.request).keys()
     assert [name for name, part in properties.items() if not part.get("description")] == []
 
 

@@ -58,8 +58,10 @@ class _Plain:
     def simplify(self, schema: Mapping[str, Any]) -> Schema | None:
         """The plain schema, or None where none can say what is allowed."""
         known, _ = self._resolve(schema)
-        if known is None or "type" not in known:
-            return self._anything() if not (known or {}).get("anyOf") else None
+        if self._shown_default and "anyOf" in known and any(each.get("type") == "string" for each in known["anyOf"]):
+            known = {**known, "type": "string"}  # what an argument takes beside text can be said as text too
+        if "type" not in known:
+            return self._anything() if "anyOf" not in known else None
         plain: Schema = {key: known[key] for key in _KEPT if key in known}
         if known.get("format") in _FORMATS:
             plain["format"] = known["format"]
@@ -93,7 +95,7 @@ class _Plain:
         text = f"{made.get('description', '')} Default: {msgspec.json.encode(default).decode()}.".strip()
         return made | {"description": text}
 
-    def _resolve(self, schema: Mapping[str, Any]) -> tuple[Mapping[str, Any] | None, bool]:
+    def _resolve(self, schema: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
         """The schema behind references and the null alternative, with the outer description; and whether null is allowed."""
         nullable = False
         outer = {key: schema[key] for key in ("description",) if key in schema}
@@ -104,7 +106,7 @@ class _Plain:
             others = [each for each in schema["anyOf"] if each.get("type") != "null"]
             nullable = nullable or len(others) < len(schema["anyOf"])
             if len(others) != 1:
-                return {"anyOf": others}, nullable
+                return {"anyOf": others, **outer}, nullable
             schema = others[0]
         if "enum" in schema:
             nullable = nullable or None in schema["enum"]

@@ -15,6 +15,18 @@ async def test_a_working_server_is_ready(running: Running) -> None:
     assert (ready.status_code, ready.json()) == (200, {"ready": True, "degraded": []})
 
 
+async def test_the_root_says_what_this_is_and_where_its_surfaces_are(running: Running) -> None:
+    async with running.client() as anonymous:
+        told = await anonymous.get("/")
+        headed = await anonymous.head("/")
+        posted = await anonymous.post("/")
+        document = await anonymous.get(told.json()["openapi"])
+    assert (told.status_code, told.json()["name"], told.json()["mcp"]) == (200, "Muniment", "/mcp")
+    assert document.json()["info"]["version"] == told.json()["version"]
+    assert all(path.startswith(told.json()["api"]) for path in document.json()["paths"])
+    assert (headed.status_code, headed.content, posted.status_code) == (200, b"", 405)
+
+
 async def test_what_is_missing_is_named(migrated: MigrationReport) -> None:
     database = await Database.open(migrated.api_url, max_size=1)
     async with run_app(database, Settings(embedding_provider="local")) as served, served.client() as anonymous:

@@ -1,7 +1,7 @@
 """Answers fit the plain schemas made of their types."""
 
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import jsonschema
 import msgspec
@@ -50,6 +50,7 @@ class Ask(msgspec.Struct, frozen=True):
     limit: int = 10
     anything: dict[str, Any] = {}
     items: list[Any] = []
+    when: Annotated[str | int | float | None, msgspec.Meta(description="A time.")] = None
 
 
 def test_arguments_are_plain_and_tell_their_default() -> None:
@@ -57,4 +58,5 @@ def test_arguments_are_plain_and_tell_their_default() -> None:
     assert schema["required"] == ["must"]
     assert schema["properties"]["limit"] == {"type": "integer", "description": "Default: 10."}
     assert schema["properties"]["anything"] == {"type": "object"}
+    assert schema["properties"]["when"] == {"type": "string", "description": "A time."}
     assert schema["properties"]["items"] == {"type": "array", "items": {"type": "object"}}
