@@ -57,7 +57,11 @@ class Bindings(msgspec.Struct, frozen=True):
             case Cos(left=left, right=right, at=at):
                 return CosTerm(self._event(left, at), self._event(right, at))
             case Aggregate(at=at):
-                raise grammar("an aggregate stands only in RETURN and ORDER BY", at, "return it, and compare the rows yourself")
+                raise grammar(
+                    "an aggregate stands only in RETURN and ORDER BY",
+                    at,
+                    "return it, and compare the rows yourself; query_memories_with_sql has HAVING",
+                )
 
     def node(self, name: str, at: int) -> NodeTerm:
         """The node a variable stands for."""

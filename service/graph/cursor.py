@@ -19,25 +19,28 @@ KEYWORDS = frozenset(
     | {"TRUE", "FALSE", "NULL", "STARTS", "ENDS", "CASE", "EXISTS", "OPTIONAL", "WITH", "UNWIND", "UNION", "CALL"}
     | {"LOAD", "FOREACH", "SKIP", "USE", "CREATE", "MERGE", "SET", "DELETE", "DETACH", "REMOVE", "DROP"}
 )
-_READ_ONLY = "this tool only reads; write with save_memory, link_memories or forget_memory"
+READ_ONLY = "this tool only reads; write with save_memory, link_memories or forget_memory"
 ABSENT = {
-    "WITH": "put conditions into WHERE or relation parameters such as {min: 3}, and aggregates into RETURN",
+    "WITH": (
+        "put conditions into WHERE or relation parameters such as {min: 3}, and aggregates into RETURN;"
+        " conditions on aggregates are HAVING in query_memories_with_sql"
+    ),
     "UNWIND": "pass the list as a parameter and compare with IN, or start with events(ids: $ids)",
     "OPTIONAL": "use MATCH, and a second query for what may be missing",
     "UNION": "run the queries one after the other",
     "CALL": "there are no procedures; use START, MATCH and RETURN",
     "LOAD": "pass the data as params",
-    "FOREACH": _READ_ONLY,
+    "FOREACH": READ_ONLY,
     "SKIP": "raise LIMIT (max 200), or narrow the query with WHERE",
     "OFFSET": "raise LIMIT (max 200), or narrow the query with WHERE",
     "GROUP": "leave it out: the returned columns without an aggregate group the rows",
-    "HAVING": "return the aggregate, sort by it, and compare the rows yourself",
+    "HAVING": "return the aggregate, sort by it, and compare the rows yourself; query_memories_with_sql has HAVING",
     "SELECT": "begin with START a = events(text: $q), or use query_memories_with_sql for SQL",
     **dict.fromkeys(("EXPLAIN", "PROFILE"), "leave it out: `plan` in the answer says what was walked"),
     "SHOW": "the relations and properties are in the tool's description",
     "YIELD": "there are no procedures; use START, MATCH and RETURN",
     "USE": "name the project in the tool's `workspace` and `project` arguments",
-    **dict.fromkeys(("CREATE", "MERGE", "SET", "DELETE", "DETACH", "REMOVE", "DROP"), _READ_ONLY),
+    **dict.fromkeys(("CREATE", "MERGE", "SET", "DELETE", "DETACH", "REMOVE", "DROP"), READ_ONLY),
 }
 
 _MISPLACED = {
@@ -68,6 +71,10 @@ class Cursor:
     def ahead(self, distance: int) -> Token:
         """The token `distance` places after the next one."""
         return self._tokens[min(self._place + distance, len(self._tokens) - 1)]
+
+    def rest(self) -> list[Token]:
+        """The next token and all after it."""
+        return self._tokens[self._place :]
 
     def advance(self) -> Token:
         """Reads one token."""

@@ -9,8 +9,7 @@ from service.graph.parse_expression import read_condition, read_operand
 from service.graph.parse_pattern import read_chain
 from service.graph.rejection import grammar, suggestion, syntax
 from service.graph.tokens import tokenize
-
-START_HINT = "write START a = events(text: $q) - or entity:, tag:, ids:"
+from service.graph.without_start import START_HINT, without_start
 
 _VALUES = frozenset({"TRUE", "FALSE", "NULL"})
 _EXPRESSIONS = _VALUES | {"CASE", "EXISTS"}
@@ -33,7 +32,7 @@ def parse(text: str) -> Query:
 def _start(cursor: Cursor) -> Start:
     first = cursor.token
     if first.word in ("MATCH", "RETURN", "WHERE"):
-        raise grammar(f"{first.word} without START is not part of the subset", first.at, START_HINT)
+        raise without_start(cursor.rest())
     if not cursor.takes_word("START"):
         raise cursor.unexpected(("START",))
     variable = cursor.variable()

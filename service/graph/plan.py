@@ -15,6 +15,7 @@ from service.graph.conditions import contains_used, entry_tests, tests_of
 from service.graph.labels import Edge, Patterns, infer, is_named
 from service.graph.rejection import grammar, suggestion
 from service.graph.returns import columns_of, order_of
+from service.graph.start_keys import beside, elsewhere
 from service.graph.terms import (
     AggregateTerm,
     Column,
@@ -88,12 +89,13 @@ def _start(start: Start) -> StartPlan:
     given = {entry.key: entry for entry in start.entries}
     for entry in start.entries:
         if entry.key not in START_KEYS:
-            hint = suggestion(entry.key, START_KEYS, "start with text, entity, tag, ids, entity and text, or tag and text")
+            otherwise = "start with text, entity, tag, ids, entity and text, or tag and text"
+            hint = elsewhere(entry.key, start.variable) or suggestion(entry.key, START_KEYS, otherwise)
             raise grammar(f"START has no key {entry.key}", entry.at, hint, allowed_start_keys=list(START_KEYS))
     values = {key: entry.value for key, entry in given.items()}
     kind = KINDS.get(frozenset(given) - {"k"})
     if kind is None:
-        hint = "start with text, entity, tag, ids, entity and text, or tag and text; k goes with each"
+        hint = beside(frozenset(given), start.variable)
         raise grammar("START cannot be asked with this combination of keys", start.at, hint, allowed_start_keys=list(START_KEYS))
     return StartPlan(
         kind=kind,

@@ -21,6 +21,7 @@ from service.graph.terms import StartKind
 from service.graph.vector_scans import count_heads, widen_scans
 
 NAMES = 20
+_BELOW = 3
 _WITHOUT_LIMIT = 2**62
 
 
@@ -134,15 +135,21 @@ class StartStage(msgspec.Struct, frozen=True):
         names = await self._fetch("entity_numbers" if self._scope == "entities" else "tag_numbers", self.asked.name, NAMES + 1)
         numbers = [row["id"] for row in names[:NAMES]]
         if not numbers:
-            what, finder = ("entity", "find_memories_by_entity") if self._scope == "entities" else ("tag", "list_tags")
-            note = f"start: no {what} is named {self.asked.name!r} (names match exactly; {finder} finds those alike)"
-            return StartOutcome((), (), self._report(0), notes=(note,))
+            return StartOutcome((), (), self._report(0), notes=(await self._unknown_name(),))
         outcome = await (self._newest(numbers) if self.vector is None else self._closest(numbers))
         if len(names) <= NAMES:
             return outcome
         cut = Truncation("start", "names_cap", f"the name stands for more than {NAMES} {self._scope}")
         report = msgspec.structs.replace(outcome.report, **{f"{self._scope}_truncated": True})
         return msgspec.structs.replace(outcome, report=report, cuts=(cut, *outcome.cuts))
+
+    async def _unknown_name(self) -> str:
+        name = self.asked.name
+        if self._scope == "entities":
+            return f"start: no entity is named {name!r} (names match exactly; find_memories_by_entity finds those alike)"
+        below = ", ".join(row["path"] for row in await self._fetch("tags_below", name, _BELOW))
+        alike = f"descendants are not included: {below}" if below else "list_tags finds those alike"
+        return f"start: no tag is named {name!r} (names match exactly; {alike})"
 
     async def _newest(self, numbers: list[int]) -> StartOutcome:
         k = self.asked.k

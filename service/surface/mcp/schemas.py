@@ -59,7 +59,7 @@ class _Plain:
         """The plain schema, or None where none can say what is allowed."""
         known, _ = self._resolve(schema)
         if self._shown_default and "anyOf" in known and any(each.get("type") == "string" for each in known["anyOf"]):
-            known = {**known, "type": "string"}  # what an argument takes beside text can be said as text too
+            return {"type": "string"} | {key: known[key] for key in ("description",) if key in known}  # the others can be said as text too
         if "type" not in known:
             return self._anything() if "anyOf" not in known else None
         plain: Schema = {key: known[key] for key in _KEPT if key in known}

@@ -15,6 +15,10 @@ WHERE t.path = $1::text OR t.leaf = $1::text
 ORDER BY t.id + 0
 LIMIT $2::bigint;
 
+-- name: tags_below
+-- Some tags whose path goes on from $1.
+SELECT t.path FROM m_0.tag AS t WHERE starts_with(t.path, $1::text || '/') ORDER BY t.path COLLATE "C" LIMIT $2::bigint;
+
 -- name: newest_of_entities
 -- The newest events of some entities, each once, straight from the index of each.
 SELECT e.event_id

@@ -108,8 +108,10 @@ class Expectation:
         else:
             numbers = [i for i, path in enumerate(self.graph.tags, 1) if name in (path, path.rsplit("/", 1)[-1])]
         if not numbers:
+            below = sorted(path for path in self.graph.tags if path.startswith(f"{name}/")) if what == "tag" else []
             finder = "find_memories_by_entity" if what == "entity" else "list_tags"
-            self.names.append(f"start: no {what} is named {name!r} (names match exactly; {finder} finds those alike)")
+            alike = f"descendants are not included: {', '.join(below[:3])}" if below else f"{finder} finds those alike"
+            self.names.append(f"start: no {what} is named {name!r} (names match exactly; {alike})")
             return None
         if len(numbers) > MOST_NAMES:
             self.cut = "names_cap"

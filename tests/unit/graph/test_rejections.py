@@ -73,6 +73,8 @@ GRAMMAR = [
     (START + "REMOVE a.x RETURN a", "REMOVE", "only reads"),
     (START + "DROP INDEX x", "DROP", "only reads"),
     (START + "WITH a RETURN a", "WITH", "WHERE or relation parameters"),
+    (COUNTED + "WITH n, count(a) AS c WHERE c > 1 RETURN n", "WITH", "HAVING in query_memories_with_sql"),
+    (START + "MATCH (a)-[s:SHARES]-(b) WHERE count(b) > 1 RETURN b", "an aggregate", "query_memories_with_sql has HAVING"),
     (START + "UNWIND [1] AS x RETURN a", "UNWIND", "IN"),
     (START + "OPTIONAL MATCH (a)-[:SHARES]-(b) RETURN b", "OPTIONAL", "second query"),
     (START + "CALL { RETURN 1 } RETURN a", "CALL", "no procedures"),
@@ -165,7 +167,7 @@ GRAMMAR = [
     (START + "RETURN a ORDER BY a.summary", "summary is sorted by only where", "return it too"),
     (START + "RETURN CASE WHEN 1 = 1 THEN a END", "CASE", "MATCH and WHERE"),
     (START + "MATCH (a)-[:PARTICIPATED_IN]-(n) RETURN cos(a, n)", "cos takes two events", "cos(a, b)"),
-    ("START a = events(text: $q, ids: $ids) RETURN a", "this combination", "tag and text"),
+    ("START a = events(text: $q, ids: $ids) RETURN a", "this combination", "ids alone"),
     ("START a = events(k: 5) RETURN a", "this combination", "tag and text"),
     ("START a = events(entities: $name) RETURN a", "no key entities", None),
 ]
