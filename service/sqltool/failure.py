@@ -4,15 +4,18 @@ In: the driver's error. Out: `SqlRejection` with Postgres's message and position
 context stay inside: they may hold the text of functions and rows.
 """
 
+import re
 from typing import Final
 
 import asyncpg
 
+from service.sqltool.instead import instead_of_column
 from service.sqltool.rejection import SqlRejection
 
 _CLASSES: Final = ("0A", "21", "22", "25", "2F", "38", "39", "42", "54")
 _NO_RIGHTS: Final = "42501"
 _LIMITS: Final = ("53", "XX000")  # memory and temporary files; a value beyond a gigabyte ends in an internal error of Postgres
+_COLUMN: Final = re.compile(r'column (?:\w+\.)?"?(\w+)"? ')
 _IDS: Final = "Ids are numbers in the views: 42, not evt_42; the column public_id holds evt_42."
 
 
@@ -40,7 +43,9 @@ def _hint(message: str, state: str, error: asyncpg.PostgresError) -> str | None:
     if state == "22P02" and any(prefix in message for prefix in ('"evt_', '"ent_', '"tag_', '"pg_')):
         return _IDS
     if state == "42703":
-        return str(getattr(error, "hint", None) or 'Send the text "describe" to see every view with its columns.')
+        named = _COLUMN.search(message)
+        known = instead_of_column(named[1]) if named else None
+        return known or str(getattr(error, "hint", None) or 'Send the text "describe" to see every view with its columns.')
     if "<=>" in message or "halfvec" in message:
         return "The views hold no vectors; search_memory and memory_query rank by meaning."
     hint = getattr(error, "hint", None)

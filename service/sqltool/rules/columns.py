@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 from sqlglot import exp
 
+from service.sqltool.instead import instead_of_column
 from service.sqltool.parse import Question
 from service.sqltool.rejection import SqlRejection, suggestion
 from service.sqltool.rules.allowed_functions import FUNCTIONS
@@ -57,7 +58,7 @@ def check(question: Question) -> None:
         known = _known(sources[alias], named)
         of_values = known is named and _OF_VALUES.fullmatch(name)
         if name.startswith("pg_") or not (name in known or of_values):
-            hint = suggestion(name, known, "A function in FROM needs columns, AS q (x), to be asked for q.x.")
+            hint = instead_of_column(name) or suggestion(name, known, "A function in FROM needs columns, AS q (x), to be asked for q.x.")
             raise SqlRejection(f"{alias[:80]} has no column {name[:80]}.", blocked_by="name", hint=hint, at=place(column))
 
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from sqlglot import Token, TokenType, exp
 
+from service.sqltool.instead import instead_of_function
 from service.sqltool.parse import Question
 from service.sqltool.rejection import SqlRejection, suggestion
 from service.sqltool.rules.allowed_functions import FUNCTIONS
@@ -38,7 +39,7 @@ def check(question: Question) -> None:
         raise SqlRejection(
             f"The function {word[:80]} is not among those that a query may call.",
             blocked_by="function",
-            hint=suggestion(word, FUNCTIONS, "Use one of allowed_functions."),
+            hint=instead_of_function(word) or suggestion(word, FUNCTIONS, "Use one of allowed_functions."),
             at=name.start,
             allowed_functions=sorted(FUNCTIONS),
         )

@@ -22,6 +22,7 @@ from service.errors import Problem
 
 _UNSEEN: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _MARK: Final = re.compile(r"<mark>(.*?)</mark>", re.DOTALL)
+_MOST_ALLOWED: Final = 30  # words of a list beside an error; --json has them all
 _PIPE_WIDTH: Final = 100_000  # a line of a table is one line in a file, however long
 
 
@@ -48,7 +49,7 @@ def print_json(value: Any) -> None:
 
 
 def print_problem(problem: Problem, *, as_json: bool) -> None:
-    """The lines `error:` and `hint:` on stderr; with `as_json` the problem object on stdout instead."""
+    """The lines `error:` and `hint:` on stderr, with short lists of what is allowed; with `as_json` the problem object on stdout instead."""
     if as_json:
         print_json({"code": problem.code, "status": problem.status, "error": problem.error, "hint": problem.hint, **problem.members})
         return
@@ -58,7 +59,8 @@ def print_problem(problem: Problem, *, as_json: bool) -> None:
     lines = [f"error: {error}", *(f"  {each}" for each in shown.splitlines())]
     for name, allowed in problem.members.items():
         if name.startswith("allowed_") and isinstance(allowed, list):
-            lines.append(f"{name.replace('_', ' ')}: {line(', '.join(map(str, allowed)))}")
+            listed = line(", ".join(map(str, allowed))) if len(allowed) <= _MOST_ALLOWED else f"{len(allowed)}, listed with --json"
+            lines.append(f"{name.replace('_', ' ')}: {listed}")
     if problem.hint:
         lines.append(f"hint: {line(problem.hint)}")
     sys.stderr.write("\n".join(lines) + "\n")

@@ -100,6 +100,7 @@ async def test_numbers_are_exact_as_far_as_json_goes(ask: Asked) -> None:
     ("text", "params", "state", "says", "hint"),
     [
         ("SELECT idd FROM events", [], "42703", 'column "idd"', "events.id"),
+        ("SELECT tags FROM events", [], "42703", 'column "tags"', "JOIN event_tags AS et ON et.event_id = events.id"),
         ("SELECT xmin FROM events", [], "42703", "xmin", "describe"),
         ("SELECT 1 / 0", [], "22012", "division by zero", None),
         ("SELECT lower(id) FROM events", [], "42883", "lower(bigint)", "type casts"),

@@ -76,6 +76,10 @@ def test_a_refusal_points_into_the_text() -> None:
 def test_a_refusal_names_what_was_probably_meant() -> None:
     assert refuse("SELECT * FROM event").hint == "Did you mean events?"
     assert refuse("SELECT lowr('x')").hint == "Did you mean lower?"
+    for name, hint in (("format", "concat"), ("similarity", "memory_query"), ("group_concat", "string_agg")):
+        assert hint in (refuse(f"SELECT {name}(summary) FROM events").hint or ""), name
+    assert "describe" in (refuse("SELECT VERSION()").hint or "")
+    assert "event_tags" in (refuse("SELECT e.tags FROM events AS e").hint or "")
     assert refuse("SELECT * FROM zzz").problem().members["allowed_tables"] == list(VIEWS)
 
 

@@ -43,6 +43,15 @@ def test_a_problem_on_stderr_is_error_excerpt_allowed_and_hint(capsys: pytest.Ca
     ]
 
 
+def test_a_long_list_of_what_is_allowed_is_left_to_json(capsys: pytest.CaptureFixture[str]) -> None:
+    names = [f"name{number}" for number in range(100)]
+    problem = Problem("sql_rejected", 400, "No.", "Did you mean name1?", {"allowed_functions": names})
+    print_problem(problem, as_json=False)
+    assert capsys.readouterr().err == "error: No.\nallowed functions: 100, listed with --json\nhint: Did you mean name1?\n"
+    print_problem(problem, as_json=True)
+    assert json.loads(capsys.readouterr().out)["allowed_functions"] == names
+
+
 def test_a_problem_as_json_is_the_object_alone(capsys: pytest.CaptureFixture[str]) -> None:
     print_problem(Problem("not_found", 404, "There is none.", None, {"extra": 1}), as_json=True)
     out, err = capsys.readouterr()
