@@ -42,6 +42,11 @@ class DueWork(msgspec.Struct, frozen=True):
         """Passages that can be embedded now."""
         return self.missing + self.changed + self.stale
 
+    def anew(self) -> "DueWork":
+        """What is due once all vectors are asked for again, those that were given up too."""
+        missing = self.missing + self.waiting + self.failed
+        return msgspec.structs.replace(self, missing=missing, stale=self.passages - missing - self.changed, waiting=0, failed=0)
+
 
 class ByHand:
     """One use of the command; `close` it after."""
@@ -88,16 +93,20 @@ class ByHand:
         row = (await self._owner.fetch(embed["count_due"].sql, space, state[0]["fresh_from"], project=project, space=space))[0]
         return DueWork(workspace, name, **dict(row), current=state[0]["current"])
 
-    async def check_model(self) -> None:
-        """Raises `Conflict` when the projects are to be in another space than the provider's."""
+    async def differing_model(self) -> str | None:
+        """What to say when the projects are to be in another space than the provider's."""
         chosen = await self._owner.fetch(self._control["chosen_space"].sql)
         wanted = self._provider.space
         theirs = Space(chosen[0]["provider"], chosen[0]["model"], chosen[0]["dim"]) if chosen else wanted
-        if theirs != wanted:
-            raise Conflict(
-                f"The server embeds with {theirs.provider} {theirs.model}, these settings name {wanted.provider} {wanted.model}.",
-                hint="Give the settings of the server, or move all projects to this model with --move.",
-            )
+        if theirs == wanted:
+            return None
+        return f"The server embeds with {theirs.provider} {theirs.model}, these settings name {wanted.provider} {wanted.model}."
+
+    async def check_model(self) -> None:
+        """Raises `Conflict` when the projects are to be in another space than the provider's."""
+        differing = await self.differing_model()
+        if differing:
+            raise Conflict(differing, hint="Give the settings of the server, or move all projects to this model with --move.")
 
     async def prepare(self, projects: Sequence[int], *, reembed: bool, switch: bool) -> None:
         """After `find_due`, before `fill`: `reembed` makes all vectors due, `switch` lets queries use the new space before it is full."""

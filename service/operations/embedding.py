@@ -87,7 +87,8 @@ class EmbeddingProgress(msgspec.Struct, frozen=True):
     """How far a project's vectors are in the space that it is to be in.
 
     `done` of `passages` are there and new enough, `left` are to be made, `failed` were given up. `current`: queries use them.
-    `anew_from`: vectors from before that time are being made again. `working`: a worker has something to do here.
+    `anew_from`: vectors from before that time are being made again. `working`: a worker has something to do here. `held`: the provider
+    gave nothing when it was last asked, and is asked again in some seconds.
     """
 
     workspace: str
@@ -102,6 +103,7 @@ class EmbeddingProgress(msgspec.Struct, frozen=True):
     left: int
     failed: int
     anew_from: datetime | None
+    held: bool = False
 
 
 async def set_embedding(services: Services, caller: Caller, request: SetEmbedding) -> EmbeddingSettings:

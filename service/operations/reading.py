@@ -13,6 +13,7 @@ from service.memory import events, lookup, pages
 from service.memory.cursors import seal, unseal
 from service.memory.export_format import Version
 from service.operations.bounds import NOTE_ROOM, fitting, size_of
+from service.operations.embedding_source import EmbeddingSource, read_source
 from service.operations.operation import Operation, Route, Services, Tool
 from service.operations.pieces import piece_of
 from service.operations.writing import Project, Workspace
@@ -120,8 +121,8 @@ class QuotaState(msgspec.Struct, frozen=True):
 
 class Status(msgspec.Struct, frozen=True):
     """What a project holds, and how far its vectors are; `embedding` counts events and passages, `quota` tells what is limited.
-
-    `scopes` are what the key may do there: in a project that another workspace lets it read, `read` alone.
+    `scopes` are what the key may do there: in another workspace's project `read` alone. `source` is the provider that is set now; where
+    its vectors are not those of `embedding`, or it does not answer, `notes` say so.
     """
 
     workspace: str
@@ -131,7 +132,9 @@ class Status(msgspec.Struct, frozen=True):
     embedding: lookup.Embedding
     newest_event: datetime | None
     scopes: list[str]
+    source: EmbeddingSource
     quota: list[QuotaState] = []
+    notes: list[str] = []
 
 
 async def get_memory_content(services: Services, caller: Caller, request: GetMemoryContent) -> MemoryContent:
@@ -168,6 +171,7 @@ async def find_memories_by_entity(services: Services, caller: Caller, request: F
 async def memory_status(services: Services, caller: Caller, request: MemoryStatus) -> Status:
     project = await services.scopes.one(caller, request.workspace, request.project)
     found = await lookup.read_status(services.database, project)
+    source, notes = await read_source(services, project, found.embedding, found.counts["passages"])
     return Status(
         workspace=project.workspace,
         project=project.name,
@@ -176,7 +180,9 @@ async def memory_status(services: Services, caller: Caller, request: MemoryStatu
         embedding=found.embedding,
         newest_event=found.newest_event,
         scopes=["read"] if project.granted else sorted(caller.scopes),
+        source=source,
         quota=[] if project.granted else await _quota(services, caller),
+        notes=notes,
     )
 
 

@@ -44,7 +44,12 @@ class Wish(msgspec.Struct, frozen=True):
 def embed(
     workspace: str | None, project: str | None, dry_run: bool, reembed: bool, switch: bool, move: bool, data: Path, as_json: bool
 ) -> None:
-    """Embed now what has no vector yet, with a progress bar. Needs the owner's login (MUNIMENT_OWNER_URL)."""
+    """Embed now what has no vector yet, with a progress bar. Needs the owner's login (MUNIMENT_OWNER_URL).
+
+    It goes by the embedding settings of this shell. Of each project it tells its passages: missing have no vector, changed one of an
+    earlier text, stale one that is too old; these are due, and can be embedded now. Waiting ones failed and are tried again later by
+    themselves, failed ones were given up (--reembed tries them again). Current: queries use the vectors of this model.
+    """
     settings = shell_settings()
     configure_logs("warning" if settings.log_level == "info" else settings.log_level, settings.log_format)
     wish = Wish(workspace, project, dry_run, reembed, switch, move)
@@ -67,7 +72,10 @@ async def _do(hand: ByHand, provider: EmbeddingProvider, wish: Wish) -> Sequence
     try:
         found = await hand.find_due(wish.workspace, wish.project)
         if wish.dry_run:
-            return list(found.values())
+            differing = await hand.differing_model()
+            if differing:
+                click.echo(f"note: {differing} What is due is told for these settings.", err=True)
+            return [each.anew() if wish.reembed else each for each in found.values()]
         if not wish.move:
             await hand.check_model()
         await hand.prepare(list(found), reembed=wish.reembed, switch=wish.switch)

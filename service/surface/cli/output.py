@@ -49,7 +49,7 @@ def print_json(value: Any) -> None:
 
 
 def print_problem(problem: Problem, *, as_json: bool) -> None:
-    """The lines `error:` and `hint:` on stderr, with short lists of what is allowed; with `as_json` the problem object on stdout instead."""
+    """The lines `error:` and `hint:` on stderr, with short lists of what is allowed; with `as_json` the object on stdout instead."""
     if as_json:
         print_json({"code": problem.code, "status": problem.status, "error": problem.error, "hint": problem.hint, **problem.members})
         return

@@ -83,6 +83,16 @@ class Embedding(msgspec.Struct, frozen=True):
     failed: int
 
 
+class Source(msgspec.Struct, frozen=True):
+    provider: str
+    model: str | None = None
+    dim: int | None = None
+
+    @property
+    def shown(self) -> str:
+        return line(f"{self.provider} {self.model} ({self.dim})" if self.model else self.provider)
+
+
 class Quota(msgspec.Struct, frozen=True):
     kind: str
     limit: int
@@ -95,7 +105,9 @@ class Status(msgspec.Struct, frozen=True):
     counts: dict[str, int]
     embedding: Embedding
     newest_event: str | None
+    source: Source | None = None
     quota: list[Quota] = []
+    notes: list[str] = []
 
 
 @click.command(cls=TextCommand)
@@ -216,7 +228,11 @@ def _cell(value: Any) -> str:
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Give up waiting after so long.")
 @common
 def status(options: Options, *, wait: bool, timeout: float | None) -> None:
-    """Say what a project holds and how far its embedding is."""
+    """Say what a project holds and how far its embedding is.
+
+    `model` and `embedding` are those of the vectors that searches use: passages embedded, pending (still to be) and failed (given up).
+    `provider` is what the server is set to; a note says where the two differ, or it does not answer.
+    """
     with Client(find_connection(options), patient=wait) as client:
         scope = client.scope()
         answer = _wait(client, scope, timeout) if wait else client.status(scope)
@@ -232,13 +248,15 @@ def status(options: Options, *, wait: bool, timeout: float | None) -> None:
         **{name: str(count) for name, count in found.counts.items()},
         "newest event": moment(found.newest_event),
         "model": line(f"{embedding.provider} {embedding.model} ({embedding.dim})") if embedding.provider else "none",
-        "embedding": vectors if embedding.provider else "off",
+        "embedding": vectors if embedding.provider else "none yet" if found.source and found.source.provider != "none" else "off",
+        **({"provider": found.source.shown} if found.source else {}),
         **{line(f"quota of {each.kind}"): f"{'' if each.used is None else f'{each.used} of '}{each.limit}" for each in found.quota},
     }
     console = stdout()
     width = max(map(len, facts))
     for name, fact in facts.items():
         console.print(Text(f"{name:{width}}  {fact}"), soft_wrap=True)
+    print_notes(console, found.notes)
 
 
 def _wait(client: Client, scope: Scope, timeout: float | None) -> bytes:

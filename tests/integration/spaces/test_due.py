@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+import msgspec
 import pytest
 
 from service.db.embedded import EmbeddedServer
@@ -219,3 +220,18 @@ async def test_by_hand_a_provider_that_is_away_ends_it(
     with pytest.raises(EmbeddingUnavailable):
         await hand.fill([project.project_id], lambda _: None)
     await hand.close()
+
+
+async def test_by_hand_a_dry_run_tells_what_would_be_made_anew(
+    memory: Memory, projects: Projects, owner: OwnerDatabase, server: EmbeddedServer
+) -> None:
+    project = await prepared(memory, projects, owner, 3)
+    hand = ByHand(server.owner_url, Model("vectors", 8), LIMITS)
+    work = (await hand.find_due(project.workspace, project.project))[project.project_id]
+    assert (work.due, work.current, await hand.differing_model()) == (0, True, None)
+    assert (work.anew().due, work.anew().stale, work.anew().missing) == (3, 3, 0)
+    given_up = msgspec.structs.replace(work, failed=1, waiting=1)
+    assert (given_up.anew().due, given_up.anew().missing, given_up.anew().failed) == (3, 2, 0)
+    await hand.close()
+    (row,) = json.loads(run_embed(server, "--project", project.project, "--dry-run", "--reembed"))
+    assert row["due"] == row["passages"] == 3
