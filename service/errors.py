@@ -121,12 +121,11 @@ def no_workspace(slug: str) -> NotFound:
     )
 
 
-def no_project(slug: str, near: str | None = None) -> NotFound:
-    """The same of a project; `near` is one that the caller can read and may have meant."""
-    meant = f"Did you mean {near!r}? " if near else ""
+def no_project(slug: str) -> NotFound:
+    """The same of a project."""
     return NotFound(
         f"There is no project {slug[:80]!r} here, or the key or token cannot read it.",
-        hint=f"{meant}list_projects (GET /workspaces/{{workspace}}/projects) shows those that it can.",
+        hint="list_projects (GET /workspaces/{workspace}/projects) shows those that it can.",
     )
 
 

@@ -6,7 +6,6 @@ key cannot read is refused exactly like what does not exist. What other workspac
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Final, Literal
 
 import msgspec
@@ -19,7 +18,6 @@ from service.errors import InvalidRequest, ScopeMissing, no_project, no_workspac
 
 ResolvedBy = Literal["named", "key_default", "workspace", "scopes", "global"]
 _MOST: Final = 2_000
-_LONGEST_SLUG: Final = 63
 _NAMED_IN_HINT: Final = 20
 MOST_SEARCHED: Final = 25
 """Projects that one search covers."""
@@ -131,14 +129,8 @@ class Scopes:
         wanted = slug if slash else project
         found = await self._find(place, lambda known: wanted) if place else None
         if found is None:
-            raise no_project(project, await self._near(place, wanted) if place else None)
+            raise no_project(project)
         return found
-
-    async def _near(self, place: _Place, wanted: str) -> str | None:
-        """The project that the caller can read and may have meant."""
-        names = {ref.project: ref.name for ref in (await self._readable(place))[:_MOST]}
-        close = get_close_matches(wanted[:_LONGEST_SLUG], names, n=1)
-        return names[close[0]] if close else None
 
     async def _find(self, place: _Place, slug_in: Callable[[Mapping[str, int]], str | None]) -> ProjectRef | None:
         """A project that the key can read; looked for once more when it is not there, since it may have been made a moment ago."""

@@ -6,6 +6,8 @@ In: a `Connection` and what to ask. Out: the answer's JSON; a refusal, or no ser
 import email.utils
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from http import HTTPStatus
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote, urlsplit
@@ -186,12 +188,26 @@ class Client:
             "Start one with `muniment serve`, or check --url and MUNIMENT_URL.",
         )
 
+    def _near_project(self) -> str | None:
+        """The project that may be meant, where the key can read none of the connection's name."""
+        wanted = self.connection.project
+        try:
+            response = self._http.get("/projects") if wanted else None
+        except httpx2.HTTPError:  # a hint less
+            return None
+        if wanted is None or response is None or not response.is_success:
+            return None
+        names = [each.project for each in read_answer(response.content, _Projects).projects]
+        return None if wanted in names else next(iter(get_close_matches(wanted, names, n=1)), None)
+
     def _refusal(self, response: httpx2.Response) -> Failure:
         """What an answer that is no success says."""
         problem = _problem(response)
         if problem is None:
             return unreachable(f"{self.connection.url} answers {response.status_code}, and not as a Muniment server does.", _CHECK)
         self._answered = True
+        if problem.status == HTTPStatus.NOT_FOUND and (near := self._near_project()):
+            problem = msgspec.structs.replace(problem, hint=f"Did you mean the project {near!r}? {problem.hint or ''}".rstrip())
         if response.status_code in (429, 503):
             return _Busy(problem, _retry_after(response.headers.get("Retry-After")))
         return Failure(problem)
@@ -217,6 +233,14 @@ class _Key(msgspec.Struct, frozen=True):
 class _Keys(msgspec.Struct, frozen=True):
     keys: list[_Key]
     next_cursor: str | None = None
+
+
+class _Project(msgspec.Struct, frozen=True):
+    project: str
+
+
+class _Projects(msgspec.Struct, frozen=True):
+    projects: list[_Project]
 
 
 class _Entities(msgspec.Struct, frozen=True):

@@ -182,3 +182,20 @@ def test_sql_counts_and_refuses(sample: Muniment) -> None:
     refused = sample("sql", "DELETE FROM events")
     assert (refused.code, refused.out) == (1, "")
     assert sample("sql", "SELECT 1", "--params", "{}").code == 2
+
+
+def test_a_project_that_is_not_there_names_the_nearest_and_the_command_that_lists_them(muniment: Muniment) -> None:
+    refused = muniment("query", "anything", "--project", f"{muniment.project}x")
+    assert (refused.code, refused.out) == (1, "")
+    assert f"hint: Did you mean the project '{muniment.project}'? `muniment project list` shows" in refused.err
+    as_json = muniment("status", "--project", "zzzz-zzzz", "--json")
+    assert (as_json.code, as_json.json["code"], as_json.err) == (1, "not_found", "")
+    assert "Did you mean" not in as_json.json["hint"]
+
+
+def test_a_key_that_is_given_brings_its_own_project(muniment: Muniment, serving: Server) -> None:
+    made = muniment("key", "create", "--default-project", muniment.project, "--workspace", serving.workspace, "--json").json
+    key = (made[0] if isinstance(made, list) else made)["key"]
+    for words, more in ((("--key", key), {}), ((), {"MUNIMENT_KEY": key})):
+        status = muniment("status", "--json", *words, MUNIMENT_PROJECT="", **more)
+        assert (status.code, status.json["project"]) == (0, muniment.project), status.err

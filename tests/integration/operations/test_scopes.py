@@ -7,7 +7,7 @@ import pytest
 
 from service.access.keys import Granted
 from service.access.scope import MOST_SEARCHED
-from service.errors import InvalidRequest, NotFound, ScopeMissing
+from service.errors import InvalidRequest, ScopeMissing
 from tests.conftest import Memory, Projects
 from tests.integration.operations.conftest import Desk
 
@@ -91,18 +91,3 @@ async def test_a_write_that_names_no_project_goes_to_the_keys_own_or_nowhere(des
     for project, summaries in ((own, {f"for {own.project}", "for the own"}), (other, {f"for {other.project}"})):
         listed = await desk.ask("list_memory_timeline", project=project.project)
         assert {event.summary for event in listed.events} == summaries
-
-
-async def test_a_project_that_is_not_there_names_the_nearest_that_can_be_read(desk: Desk, projects: Projects) -> None:
-    near = desk.project.project
-    for named, meant in ((f"{near}x", near), (f"{desk.project.workspace}/{near}x", near), ("zzzz-zzzz", None)):
-        with pytest.raises(NotFound) as caught:
-            await desk.ask("memory_status", project=named)
-        assert caught.value.message.startswith(f"There is no project {named!r} here")
-        assert ("Did you mean" in (caught.value.hint or "")) is (meant is not None)
-        assert "list_projects" in (caught.value.hint or "")
-    hidden = projects.make(desk.project.workspace)
-    desk.caller = msgspec.structs.replace(desk.caller, projects=frozenset((desk.project.project_id,)))
-    with pytest.raises(NotFound) as caught:
-        await desk.ask("memory_status", project=f"{hidden.project}x")
-    assert repr(hidden.project) not in (caught.value.hint or "")
