@@ -36,7 +36,7 @@ def test_a_shell_without_the_secret_makes_no_key_that_no_server_takes(postgres: 
         assert not (server.data / "pepper").exists()
         other = make_key(server, MUNIMENT_KEY_PEPPER="first secret")
         assert (other.code, other.json["code"]) == (1, "invalid_setting")
-        assert "MUNIMENT_KEY_PEPPER" in other.err
+        assert "MUNIMENT_KEY_PEPPER" in other.out
         assert run("workspace", "list", MUNIMENT_DATA=str(server.data)).code == 0
     named["MUNIMENT_KEY_PEPPER"] = "first secret"
     refused = run("serve", "--data", str(tmp_path / "data"), "--port", "0", **named)
