@@ -46,7 +46,7 @@ def test_a_shell_without_the_secret_makes_no_key_that_no_server_takes(postgres: 
     with served(tmp_path / "data", **named) as (server, _):
         lacking = make_key(server)
         assert lacking.code == 1
-        assert f"MUNIMENT_KEY_PEPPER is not set, and there is none in {server.data / 'pepper'}" in lacking.err
+        assert f"MUNIMENT_KEY_PEPPER is not set, and there is none in {server.data / 'pepper'}" in lacking.out
         assert not (server.data / "pepper").exists()
         assert opens(server, make_key(server, MUNIMENT_KEY_PEPPER="first secret"))
         assert opens(server, make_key(server, **named))
