@@ -1,16 +1,21 @@
-"""When what a query asks for was: dates in words and in figures.
+"""When what a query asks for was: dates in words and in figures, and times told from now (`relative.py`).
 
-In: the text of a query. Out: `Moments`, the days, months and years that it names, as a multirange of Postgres.
+In: the text of a query, its languages, the day of the call. Out: `Moments`, the days, months and years that it names, as a multirange of
+Postgres.
 A month is read only where a word or a figure beside it says that one is meant: May and April are words and people too.
 """
 
 import re
-from datetime import UTC, datetime
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from datetime import date, timedelta
+from itertools import islice
 from typing import Final
 
 import msgspec
 
 from service.memory.scripts import fold_word
+from service.search.relative import read_relative
 
 _MONTHS: Final = (
     "january jan januar janner janvier enero ene gennaio janeiro januari январь января январе stycznia styczen styczniu",
@@ -44,11 +49,11 @@ _DATES: Final = re.compile(
     rf"|\b{_IN}\s+(?P<name5>{_NAME})\b\.?(?:,?{_BETWEEN}(?P<year5>{_YEAR})\b|{_OR_NONE})"
     rf"|\b(?:in|im jahr|since|during|en|em|nel|i|seit|depuis|desde)\s+(?P<year6>{_YEAR})\b(?!-[0-9])"
     rf"|\b(?P<day9>[0-3]?[0-9])\.\s?(?P<month9>1[0-2]|0?[1-9])\.\s?(?P<year9>{_YEAR})\b"
-    rf"|(?<![0-9十年])(?:(?P<year7>{_YEAR})\s*年\s*)?(?P<month7>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])\s*月(?!間|间)(?:\s*(?P<day7>[0-3]?[0-9])\s*[日号號])?"
+    rf"|(?<![0-9十])(?<![0-9]年)(?:(?P<year7>{_YEAR})\s*年\s*)?(?P<month7>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])\s*月(?!間|间)(?:\s*(?P<day7>[0-3]?[0-9])\s*[日号號])?"
     rf"|(?P<year8>{_YEAR})\s*年"
 )
 _HAN: Final = {name: number for number, name in enumerate(["一", "二", "三", "四", "五", "六", "七", "八", "九", "十", "十一", "十二"], 1)}
-_FIRST_YEAR: Final = 2000  # of those that a month without one is looked for in
+_YEARS: Final = range(2000, 2100)  # that a month without one is looked for in, up to the year after this
 _WORD: Final = re.compile(r"[0-9]+|[^\W0-9_]+")
 _FIGURE: Final = re.compile(r"[0-9年月]")
 _EDGES: Final = ".,;:?!()'\""
@@ -56,43 +61,47 @@ _MOST: Final = 8  # dates read from one query
 
 
 class Moments(msgspec.Struct, frozen=True):
-    """Stretches of time as a multirange literal; `words` are those that name them, folded, numbers among them."""
+    """Stretches of time as a multirange literal; `words` are those that name them, folded, `figures` the numbers of dates among them."""
 
     ranges: str
     words: frozenset[str]
+    figures: frozenset[str]
 
 
-def read_moments(text: str) -> Moments | None:
-    """The dates that a text names; None where there is none."""
+def read_moments(text: str, today: date | None = None, languages: Collection[str] | None = None) -> Moments | None:
+    """The times that a text names; None where there is none. Without `today` none that is told from it is read.
+
+    Beside a date such times are told from that date, not from now; but a year tells which one it is of, as in "last year in May".
+    """
     words = [fold_word(word) for word in text.split()]
-    if not _FIGURE.search(text) and _NUMBER.keys().isdisjoint(word.strip(_EDGES) for word in words):
-        return None  # as in most queries
     folded = " ".join(words)
-    ranges: list[str] = []
-    named: set[str] = set()
-    for match, _ in zip(_DATES.finditer(folded), range(_MOST), strict=False):
-        ranges.extend(_ranges({name[:-1]: value for name, value in match.groupdict().items() if value}))
-        named.update(_WORD.findall(match[0]))
-    return Moments("{" + ",".join(ranges) + "}", frozenset(named)) if ranges else None
+    told = [*islice(read_relative(folded, today, languages), _MOST)] if today else []
+    years = range(_YEARS.start, min(today.year + 2, _YEARS.stop)) if today else _YEARS
+    # In most queries there is neither a figure nor the name of a month.
+    dated = _FIGURE.search(text) or not _NUMBER.keys().isdisjoint(word.strip(_EDGES) for word in words)
+    dates = [*islice(_DATES.finditer(folded), _MOST)] if dated else []
+    told_years = [stretch for stretch in told if stretch.unit == "year"]
+    bounds = [bound for match in dates for bound in _read_date(match, [stretch.low.year for stretch in told_years] or years)]
+    if bounds:
+        told = told_years
+    else:
+        bounds = [(stretch.low, stretch.high) for stretch in told]
+    named = frozenset(word for match in dates for word in _WORD.findall(match[0]))
+    figures = frozenset(word for word in named if word.isdecimal())
+    ranges = ",".join(f"[{low} 00:00+00,{high} 00:00+00)" for low, high in bounds)
+    return Moments("{" + ranges + "}", named.union(*(stretch.words for stretch in told)), figures) if ranges else None
 
 
-def _ranges(date: dict[str, str]) -> list[str]:
-    month = _NUMBER[date["name"]] if "name" in date else _HAN.get(date.get("month", ""), 0) or int(date.get("month", "0"))
-    years = [int(date["year"])] if "year" in date else range(_FIRST_YEAR, datetime.now(UTC).year + 2)
-    day = int(date["day"]) if "day" in date else None
-    return [f"[{low} 00:00+00,{high} 00:00+00)" for year in years for low, high in [_bounds(year, month, day)] if low]
-
-
-def _bounds(year: int, month: int, day: int | None) -> tuple[str, str]:
-    """Where a day, a month or a year begins and ends; nothing for a day that there is not."""
-    if not month:
-        return f"{year}-01-01", f"{year + 1}-01-01"
-    after = (year, month + 1) if month < 12 else (year + 1, 1)
-    if day is None:
-        return f"{year}-{month:02}-01", f"{after[0]}-{after[1]:02}-01"
-    try:
-        low = datetime(year, month, day, tzinfo=UTC)
-    except ValueError:
-        return "", ""
-    high = datetime.fromordinal(low.toordinal() + 1)
-    return low.date().isoformat(), high.date().isoformat()
+def _read_date(match: re.Match[str], years: Iterable[int]) -> Iterator[tuple[date, date]]:
+    """Where a day, a month or a year begins and ends, in each of the years where it names none; nothing for a day that there is not."""
+    named = {name[:-1]: value for name, value in match.groupdict().items() if value}
+    month = _NUMBER[named["name"]] if "name" in named else _HAN.get(named.get("month", ""), 0) or int(named.get("month", "0"))
+    for year in [int(named["year"])] if "year" in named else years:
+        if not month:
+            yield date(year, 1, 1), date(year + 1, 1, 1)
+        elif "day" not in named:
+            yield date(year, month, 1), date(year + month // 12, month % 12 + 1, 1)
+        else:
+            with suppress(ValueError):
+                low = date(year, month, int(named["day"]))
+                yield low, low + timedelta(days=1)

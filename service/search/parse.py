@@ -3,7 +3,8 @@
 In: arguments. Out: `SearchRequest`, `SearchSettings`.
 """
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -16,7 +17,10 @@ _DATE_LENGTH: Final = len("2026-01-31")
 
 
 class SearchRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The arguments of memory_query. `kinds` are kinds of events, and `page` for pages; of `kinds` and `tags` one must fit."""
+    """The arguments of memory_query. `kinds` are kinds of events, and `page` for pages; of `kinds` and `tags` one must fit.
+
+    `now` is when it is asked, from which the query's times are told where there is no `as_of`.
+    """
 
     query: str
     limit: int = 10
@@ -27,6 +31,7 @@ class SearchRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     since: datetime | None = None
     until: datetime | None = None
     as_of: datetime | None = None
+    now: datetime = msgspec.field(default_factory=partial(datetime.now, UTC))
 
 
 class SearchSettings(msgspec.Struct, frozen=True):

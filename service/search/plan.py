@@ -4,6 +4,7 @@ In: `SearchRequest`. Out: `SearchPlan`: what the query's text says, filters with
 """
 
 from collections.abc import Mapping
+from datetime import UTC
 from typing import Any
 
 import msgspec
@@ -52,13 +53,13 @@ class SearchPlan(msgspec.Struct, frozen=True):
 
 
 def plan_search(request: SearchRequest) -> SearchPlan:
-    """Reads the query and the filters; a limit out of bounds is brought within them, with a note. Raises `TooLong`."""
+    """Reads the query, as of its day, and the filters; a limit out of bounds is brought within them, with a note. Raises `TooLong`."""
     if len(request.query) > MAX_QUERY:
         raise TooLong(f"query: at most {MAX_QUERY} characters, not {len(request.query)}.")
     text = clean_text(request.query)
     if len(normalise(text)) > MAX_QUERY:  # one character may stand for eighteen
         raise TooLong(f"query: at most {MAX_QUERY} characters, also where ligatures are written out.")
-    reading = read_text(text)
+    reading = read_text(text, (request.as_of or request.now).astimezone(UTC).date())
     limit = min(max(request.limit, 1), MAX_LIMIT)
     bounded = f"limit {request.limit} was brought to {limit}; it goes from 1 to {MAX_LIMIT}."
     filters, values = _read_filters(request, reading.words)

@@ -1,10 +1,11 @@
-"""What a query's text says, whoever asks and wherever: words, names, what is embedded, what the statement `facts` is asked.
+"""What a query's text says on a day, whoever asks and wherever: words, names, what is embedded, what the statement `facts` is asked.
 
-In: the text of a query, storable. Out: `Reading`. Reading takes longer than looking it up, and the same is often asked again.
+In: the text of a query, storable, and the day from which times are told. Out: `Reading`. Reading takes longer than looking it up, and the
+same is often asked again.
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import date
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final
@@ -20,7 +21,7 @@ MOST_KEPT: Final = 128
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """`to_embed` is empty when nothing is asked; `facts` are the values of the statement `facts` that the text alone gives, and
+    """`to_embed` is empty when nothing is asked; `facts` are the values of the statement `facts` that text and day alone give, and
     `facts_forms` tells whether that is asked too."""
 
     words: WordQuery
@@ -31,19 +32,18 @@ class Reading(msgspec.Struct, frozen=True):
     facts_forms: bool
 
 
-def read_text(text: str) -> Reading:
-    """What a text says. The last 128 texts of up to 300 characters are kept: 2 MB of questions, at worst 40 MB."""
-    # A month without a year is read as one of the years up to now.
-    return _read_kept(text, datetime.now(UTC).year) if len(text) <= LONGEST_KEPT else _read(text)
+def read_text(text: str, today: date) -> Reading:
+    """What a text says on a day. The last 128 texts of up to 300 characters are kept: 2 MB of questions, at worst 40 MB."""
+    return _read_kept(text, today) if len(text) <= LONGEST_KEPT else _read(text, today)
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def _read_kept(text: str, _year: int) -> Reading:
-    return _read(text)
+def _read_kept(text: str, today: date) -> Reading:
+    return _read(text, today)
 
 
-def _read(text: str) -> Reading:
-    words = read_query(text)
+def _read(text: str, today: date) -> Reading:
+    words = read_query(text, today)
     names = read_names(words.plain)
     asked = any(character.isalnum() for character in words.plain)
     forms = looks_for_forms(words)

@@ -5,6 +5,7 @@ In: a query as people and agents write it. Out: `WordQuery`, whose terms are wri
 
 import re
 from collections.abc import Iterator
+from datetime import date
 from functools import cached_property
 from typing import Final
 
@@ -83,8 +84,8 @@ class WordQuery(msgspec.Struct, frozen=True):
         return self.moments is not None and not self.phrases and all(map(self.names_time, self.terms))
 
 
-def read_query(text: str) -> WordQuery:
-    """A query as people write it: words, "quoted phrases", -excluded words."""
+def read_query(text: str, today: date | None = None) -> WordQuery:
+    """A query as people write it: words, "quoted phrases", -excluded words. Times are told from `today`; without it those are not read."""
     normal = normalise(text)
     phrases: list[Term] = []
     excluded: list[Term] = []
@@ -105,7 +106,7 @@ def read_query(text: str) -> WordQuery:
     plain.append(normal[after:])
     words = " ".join(plain)
     languages = tell_languages({fold_word(word) for word in _WRITTEN.findall(words)}) if not pasted else ()
-    moments = None if pasted else read_moments(words)
+    moments = None if pasted else read_moments(words, today, languages)
     terms = _without_binding(tuple({term.lexemes: term for term in _read_terms(words)}.values()), languages or ())
     if moments is not None:
         terms = tuple(_lessen(term, moments) for term in terms)
@@ -124,8 +125,7 @@ def read_query(text: str) -> WordQuery:
 
 def _lessen(term: Term, moments: Moments) -> Term:
     """A day's or a year's number says little as a word: it stands in versions, counts and other dates too."""
-    figure = term.lexemes[0].isdecimal() and moments.words.issuperset(term.lexemes)
-    return msgspec.structs.replace(term, share=_FIGURE) if figure else term
+    return msgspec.structs.replace(term, share=_FIGURE) if moments.figures.issuperset(term.lexemes) else term
 
 
 def _without_binding(terms: tuple[Term, ...], languages: tuple[str, ...]) -> tuple[Term, ...]:
