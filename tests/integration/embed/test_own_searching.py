@@ -53,7 +53,7 @@ async def test_one_search_uses_a_workspace_s_own_provider_beside_the_server_s(
         while not asked("no room on the volume"):  # a process may know the earlier space for two seconds
             found = await search("no room on the volume")
     assert meant(found) == {other.project: 1, mine.project: 2}
-    assert found.notes == [f"No embedder is set up, so the vector stream is absent in {without.project}."]
+    assert found.notes[:1] == [f"No embedder is set up, so the vector stream is absent in {without.project}."]
     assert asked("no room on the volume") == 1
     embeddings.rule = lambda call: refusal(401)
     found = await search("a question for providers that are away")

@@ -14,5 +14,5 @@ async def code_of(reply: Awaitable[httpx2.Response]) -> tuple[int, str]:
     return got.status_code, got.json().get("code", "")
 
 
-def in_days(days: int) -> str:
+def in_days(days: float) -> str:
     return (datetime.now(UTC) + timedelta(days=days)).isoformat()

@@ -54,17 +54,17 @@ async def test_entries_of_one_time_are_each_given_once(
     client: httpx2.AsyncClient, root: str, project: ProjectRef, server: EmbeddedServer
 ) -> None:
     with owner_connection(server.owner_url) as owner:
-        for day, first, last in ((1, 1, 3), (2, 4, 10), (3, 11, 11)):
+        for days, first, last in ((-23, 1, 3), (-22, 4, 10), (-21, 11, 11)):
             owner.execute(
                 "INSERT INTO control.audit (at, workspace_id, operation, outcome) "
-                "SELECT make_timestamptz(2020, 1, $1, 0, 0, 0.000001, 'UTC'), $2, 'done_' || n, 'ok' FROM generate_series($3::integer, $4) AS n",
-                (day, project.workspace_id, first, last),
+                "SELECT $1::timestamptz, $2, 'done_' || n, 'ok' FROM generate_series($3::integer, $4) AS n",
+                (in_days(days), project.workspace_id, first, last),
             )
-    seen = [each["operation"] for each in await _read(client, root, until="2020-12-31")]
+    seen = [each["operation"] for each in await _read(client, root, until=in_days(-20))]
     assert seen == [f"done_{n}" for n in (11, *range(4, 11), *range(1, 4))]
     # Another end of the span than the one that the cursor was given for.
-    cursor = (await client.get(f"{root}/audit", params={"limit": 3, "until": "2020-12-31"})).json()["next_cursor"]
-    rest = (await client.get(f"{root}/audit", params={"cursor": cursor, "until": "2020-01-01"})).json()["entries"]
+    cursor = (await client.get(f"{root}/audit", params={"limit": 3, "until": in_days(-20)})).json()["next_cursor"]
+    rest = (await client.get(f"{root}/audit", params={"cursor": cursor, "until": in_days(-22.5)})).json()["entries"]
     assert [each["operation"] for each in rest] == ["done_1", "done_2", "done_3"]
 
 
