@@ -89,7 +89,8 @@ async def test_json_that_is_nested_too_deep(serving: Running, key: str, path: st
             reply = await client.post(path, content=body)
     assert reply.status_code == 400
     assert json.loads(reply.content)
-    assert grown() < 16 * MIB
+    # As objects, one a level, it would take 50 MB and more; the process of the tests itself takes some at any moment.
+    assert grown() < 32 * MIB
 
 
 async def test_as_deep_as_a_body_may_be_long(serving: Running, key: str) -> None:
