@@ -6,6 +6,7 @@ lists stay in Postgres's own writing: thousands of objects a call would cost mor
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import count, groupby
+from math import inf
 from typing import Any, TypeAlias
 
 import msgspec
@@ -100,11 +101,13 @@ def _raise(
         if chosen:
             scores = part.by_id()
             place = (part.place, part.is_page)
-            raised[place] = _raise_part(raised.get(place), part, {number: weigh(scores[number]) for number in chosen})
+            more = {number: weigh(scores[number]) for number in chosen}
+            # Who carries a name holds a word of the query, which counts there for as much as one that no text has.
+            raised[place] = _raise_part(raised.get(place), part, more, held=weigh(inf))
     return list(raised.values())
 
 
-def _raise_part(words: Candidates | None, names: Candidates, more: Mapping[int, float]) -> Candidates:
+def _raise_part(words: Candidates | None, names: Candidates, more: Mapping[int, float], *, held: float) -> Candidates:
     ids, passages, scores = words.columns() if words else ([], [], [])
     places = {number: at for at, number in enumerate(ids)}
     for each, added in more.items():
@@ -115,7 +118,7 @@ def _raise_part(words: Candidates | None, names: Candidates, more: Mapping[int, 
             scores.append(str(added))
         else:
             scores[at] = str(float(scores[at]) + added)
-    held = max(words.held if words else 0.0, *more.values())
+    held = max(words.held if words else 0.0, held)
     return Candidates(names.place, names.is_page, len(ids), ",".join(ids), ",".join(passages), ",".join(scores), held=held)
 
 

@@ -90,7 +90,7 @@ class _Search:
         self.budget = Budget(settings.deadline_ms, settings.statement_ms)
         self.findings = Findings()
         self.take = plan.limit
-        self.weights = set_weights(settings)
+        self.weights = set_weights(plan, settings)
         for note in plan.notes:
             self.findings.note(note)
 
@@ -215,6 +215,13 @@ class _Search:
         scored = [_with_score(first[place], judged.scores[place]) for place in judged.order]
         return [*scored, *hits[len(first) :]]
 
+    def note_absence(self, hits: Sequence[Chosen]) -> None:
+        """What is not there, as far as nothing was cut and texts and names have answered."""
+        if not hits and self.plan.filters:
+            self.findings.note(f"Nothing that matches passes the filters: {', '.join(self.plan.asked)}.")
+        elif self.plan.words.terms and not (self.findings.found["fts"] or self.findings.found["entity"]):
+            self.findings.note("No text and no name holds a word of the query: what is listed is near it in meaning, at best.")
+
     def answer(self, hits: Sequence[Chosen]) -> SearchAnswer:
         """The lists, each up to the limit, and what is to be said."""
         findings = self.findings
@@ -230,10 +237,8 @@ class _Search:
             explain=explain,
         )
         limit = self.plan.limit
-        if not hits and self.plan.filters:
-            findings.note(f"Nothing that matches passes the filters: {', '.join(self.plan.asked)}.")
-        elif self.plan.words.terms and {"fts", "entity"} <= findings.active and not (findings.found["fts"] or findings.found["entity"]):
-            findings.note("No text and no name holds a word of the query: what is listed is near it in meaning, at best.")
+        if {"fts", "entity"} <= findings.active and not findings.truncated:
+            self.note_absence(hits)
         hits = [_as_it_was(hit, findings.past.get((hit.place, hit.is_page, hit.id))) for hit in hits]
         counts: Mapping[str, int] = {stream: sum(part.count for part in findings.found[stream]) for stream in STREAMS if stream != "graph"}
         return SearchAnswer(

@@ -13,13 +13,13 @@ from service.search.parse import SearchSettings
 from service.search.plan import SearchPlan
 
 HELD: Final = 0.8  # of the query; a text that holds so much of it is what was asked for, whatever its vector says
-
 OF_TIME: Final = 0.01  # of their weights that streams other than the text match count where a time alone is asked for: it alone knows times
 
 
-def set_weights(settings: SearchSettings) -> dict[Stream, float]:
-    """The weights as they are set."""
-    return {stream: getattr(settings, f"{stream}_weight") for stream in STREAMS}
+def set_weights(plan: SearchPlan, settings: SearchSettings) -> dict[Stream, float]:
+    """The weights as they are set, and as far as the query's text alone decides."""
+    others = OF_TIME if plan.words.asks_when else 1.0
+    return {stream: getattr(settings, f"{stream}_weight") * (1.0 if stream == "fts" else others) for stream in STREAMS}
 
 
 def weigh_streams(plan: SearchPlan, found: Streams, whole: float, settings: SearchSettings) -> dict[Stream, float]:
@@ -27,9 +27,7 @@ def weigh_streams(plan: SearchPlan, found: Streams, whole: float, settings: Sear
 
     `whole` is what a text would score that has each word of the query once, those included that no text has.
     """
-    weights = set_weights(settings)
-    if plan.words.asks_when:
-        weights |= {stream: weights[stream] * OF_TIME for stream in STREAMS if stream != "fts"}
+    weights = set_weights(plan, settings)
     if _may_lead(plan, found, whole) and is_beside(found["fts"], found["vector"], settings.beside):
         weights["vector"] *= settings.vector_lead
     return weights

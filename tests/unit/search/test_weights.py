@@ -26,8 +26,9 @@ NEAR: Lists = {**FAR, "fts": listed(1.0, 1.0)}
 
 def weigh(found: Lists, query: str = "night mode", *, whole: float = 2.0, as_of: datetime | None = None) -> float:
     request = SearchRequest(query=query, as_of=as_of)
-    weights = weigh_streams(plan_search(request), found, whole, SETTINGS)
-    assert {**weights, "vector": 0.2} == set_weights(SETTINGS)
+    plan = plan_search(request)
+    weights = weigh_streams(plan, found, whole, SETTINGS)
+    assert {**weights, "vector": 0.2} == set_weights(plan, SETTINGS)
     return weights["vector"]
 
 
