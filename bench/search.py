@@ -137,7 +137,7 @@ async def _capture(server: Running, services: Services, project: ProjectRef, spa
 
     # Each stream by hand takes the values that ours took; the graph starts from the same events and pages.
     ways: list[tuple[str, Callable[[Mapping[str, Any]], Statement]]] = [
-        ("candidates", search_by_hand.words),
+        ("mean_length", search_by_hand.words),
         ("entities", search_by_hand.names),
         ("nearest", partial(search_by_hand.near, table=f"vector_{space.id}")),
     ]
