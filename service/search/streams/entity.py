@@ -28,6 +28,7 @@ _WILD: Final = re.compile(r"([\\%_])")
 _BINDING: Final = STOP_WORDS | bind(BINDING)  # no name is meant by its article
 _BETWEEN: Final = r"[\u0001-/:-@\[-`{-\u00bf\u2000-\u206f\u3000-\u3020]"  # the words of a name, here and where `entity.words` is made
 _BOUNDS: Final = re.compile(_BETWEEN)
+_END: Final = f"({_BETWEEN}|$)"  # of a word
 _WORD: Final = re.compile(r"\w+")
 
 
@@ -39,6 +40,7 @@ class Start(msgspec.Struct, frozen=True):
     tsquery: str
     like: str
     pattern: str
+    end: str = ""
 
     @classmethod
     def of(cls, word: str, lexeme: str) -> "Start":
@@ -49,7 +51,7 @@ class Start(msgspec.Struct, frozen=True):
 
     def as_whole(self) -> "Start":
         """The same for names that have the word itself."""
-        return msgspec.structs.replace(self, tsquery=self.tsquery.replace(":*)", ")"), pattern=f"{self.pattern}(?={_BETWEEN}|$)")
+        return msgspec.structs.replace(self, tsquery=self.tsquery.replace(":*)", ")"), end=_END)
 
 
 class NameQuery(msgspec.Struct, frozen=True):
@@ -119,12 +121,11 @@ def choose_starts(
 
 def started_values(starts: Sequence[Start]) -> dict[str, Any]:
     """The words of names as a tsquery, patterns for LIKE, which is quick, and for the bounds of words, asked of what these find."""
-    pattern = f"(^|{_BETWEEN})({'|'.join(start.pattern for start in starts)})"
     return {
         "starts": " | ".join(start.tsquery for start in starts if start.tsquery) or None,
         "pieces": [start.like for start in starts],
-        "pattern": pattern,
-        "whole_words": f"{pattern}(?={_BETWEEN}|$)",
+        "pattern": f"(^|{_BETWEEN})({'|'.join(start.pattern + start.end for start in starts)})",
+        "whole_words": f"(^|{_BETWEEN})({'|'.join(start.pattern for start in starts)}){_END}",
     }
 
 

@@ -168,7 +168,7 @@ SELECT p.event_id = ANY(ARRAY(
 -- Entities, tags, sessions, public ids, paths and titles that the query names: each counts 1/(events or pages that carry it), of a tag or
 -- session as far as it is read.
 WITH started AS MATERIALIZED (
-    SELECT e.id, e.name, e.event_count + e.page_count AS carried, e.folded ~ :whole_words::text AS spelled
+    SELECT e.id, e.name, e.folded, e.event_count + e.page_count AS carried
     FROM m_0.entity AS e
     WHERE e.words @@ (SELECT :starts::text::tsquery) AND e.folded ~ :pattern::text AND NOT e.id = ANY(:entities::bigint[])
     ORDER BY e.event_count + e.page_count, e.id LIMIT :started::bigint
@@ -176,7 +176,7 @@ WITH started AS MATERIALIZED (
     SELECT e.id, e.name, e.event_count + e.page_count AS carried, e.id = ANY(:telling::bigint[]) AS spelled, e.folded = :whole::text AS itself
     FROM m_0.entity AS e WHERE e.id = ANY(:entities::bigint[])
     UNION ALL
-    SELECT s.id, s.name, s.carried, s.spelled, false AS itself FROM started AS s
+    SELECT s.id, s.name, s.carried, s.folded ~ :whole_words::text AS spelled, false AS itself FROM started AS s
 ), tag_named AS MATERIALIZED (
     SELECT t.id, t.path AS name,
         (
